@@ -44,7 +44,9 @@ def main() -> int:
         return show_spark(console, program, [row.event for row in rows])
     show_program(console, text)
     show_run(console, program, rows)
-    return show_speed(console, program)
+    is_same = show_speed(console, program)
+    show_reasons(console, program, rows)
+    return 0 if is_same else 1
 
 
 def title(console: Console, text: str) -> None:
@@ -81,7 +83,17 @@ def table_of(events: list[Event], *, matched: bool) -> Table:
     return table
 
 
-def show_speed(console: Console, program: etalis.Program) -> int:
+def show_reasons(console: Console, program: etalis.Program, rows: list[Row]) -> None:
+    """Ask why an event occurred, and why another did not."""
+    engine = program.engine(justification="full")
+    deque(feed(engine, rows), maxlen=0)
+    title(console, 'Why? engine.justify("block(c2)")')
+    console.print(Text(engine.justify("block(c2)").to_text(dates=True)), soft_wrap=True)
+    title(console, 'Why not? engine.why_not("block(c3)", repair=True)')
+    console.print(Text(engine.why_not("block(c3)", repair=True).to_text(dates=True)), soft_wrap=True)
+
+
+def show_speed(console: Console, program: etalis.Program) -> bool:
     """Run a longer stream, made by arithmetic, and a loop written by hand for the same rules; compare and time both."""
     title(console, f"The same rules on {WITHDRAWALS:,} withdrawals")
     stream = [withdrawal(i) for i in range(WITHDRAWALS)]
@@ -99,7 +111,7 @@ def show_speed(console: Console, program: etalis.Program) -> int:
         f"Events given in, on one core, the median of {TURNS} runs. Both found {verdict}; "
         f"the engine took {engine_seconds / loop_seconds:.1f} times as long as the loop. More figures: docs/speed.md"
     )
-    return 0 if same else 1
+    return same
 
 
 def timed(work: Callable[[], list[Any]]) -> tuple[float, list[Any]]:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from etalis.tables.results.unfinished import Unfinished
     from etalis.why.justification import Justification
     from etalis.why.partial import PartialMatches
+    from etalis.why.repairing.data import Repair
     from etalis.why.why_not import WhyNot
 
 C = TypeVar("C", bound=Callback)
@@ -54,7 +55,7 @@ def _explaining(core: Core, key: Key) -> Code:
     """Return the code of a goal that tells why an event occurred or did not."""
 
     def run(machine: Machine, args: tuple[Any, ...], cont: Frame) -> Frame | None:
-        from etalis.why.goals import GOALS  # of use where someone asks alone
+        from etalis.why.asking.goals import GOALS  # of use where someone asks alone
 
         return GOALS[key](core, machine, args, cont)
 
@@ -400,11 +401,19 @@ class Engine(RuntimeEngine):
         """
         from etalis.pictures.picture import Picture
         from etalis.pictures.scenes.stream import draw_stream
-        from etalis.why.past import Past
+        from etalis.runtime.record.past_events import PastEvents
+        from etalis.why.build import JustificationBuilder
 
-        past = Past(self.core)
+        past, builder = PastEvents(self.core), JustificationBuilder(self.core)
         return Picture(
-            draw_stream(past.received, past.made, numbers=past.numbers, explain=past.explain, title=title, dates=dates)
+            draw_stream(
+                past.received,
+                past.made,
+                numbers=past.numbers,
+                explain=lambda event: builder.event(past.raws[id(event)]),
+                title=title,
+                dates=dates,
+            )
         )
 
     @alone
@@ -418,20 +427,38 @@ class Engine(RuntimeEngine):
         limit: int = 3,
         depth: int = 5,
         budget: int = 100_000,
+        repair: bool = False,
     ) -> WhyNot:
         """Say why an event did not occur: of every rule that could have made it the attempts that came nearest.
 
         The question is a pattern such as `fraud(c1, _)`; `at` and `between` (closed) speak of the event's end,
         `interval` of start and end. `limit` attempts of each rule are told, missing parts that rules derive are asked
-        after to a `depth`, and the search takes at most `budget` steps. Needs an engine with `justification="full"`.
+        after to a `depth`, and the search takes at most `budget` steps. With `repair` the answer has that of
+        `Engine.repair`. Needs an engine with `justification="full"`.
         """
         from etalis.why.search.ask import why_not
 
-        return why_not(
-            self.core, question, at=None if at is None else to_instant(at),
-            between=None if between is None else to_interval(between),
-            interval=None if interval is None else to_interval(interval), limit=limit, depth=depth, budget=budget,
-        )  # fmt: skip
+        times = _asked_times(at, between, interval)
+        found = why_not(self.core, question, **times, limit=limit, depth=depth, budget=budget)
+        if not repair:
+            return found
+        from etalis.why.repairing.ask import ask_repair
+
+        return replace(found, repair=ask_repair(self.core, question, **times))
+
+    @alone
+    def repair(
+        self, question: str, *, at: Any = None, between: Any = None, interval: Any = None, runs: int = 200,
+        facts: bool = False,
+    ) -> Repair | None:  # fmt: skip
+        """Return the smallest change of the input by which an event would have occurred; None if none is found.
+
+        The question is that of `why_not`. Events are added, removed or moved in time, with `facts` facts are added too;
+        what is told was verified by a run of the changed history, at most so many `runs`, in which nothing is written.
+        """
+        from etalis.why.repairing.ask import ask_repair
+
+        return ask_repair(self.core, question, runs=runs, facts=facts, **_asked_times(at, between, interval))
 
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""
@@ -449,3 +476,10 @@ class Engine(RuntimeEngine):
     def code(self) -> str:
         """Return the generated source."""
         return self.core.rules.code()
+
+
+def _asked_times(at: Any, between: Any, interval: Any) -> dict[str, Any]:
+    """Return the times of a question in microseconds, None where not given."""
+    pairs = {"between": between, "interval": interval}
+    read = {name: None if pair is None else to_interval(pair) for name, pair in pairs.items()}
+    return {"at": None if at is None else to_instant(at), **read}

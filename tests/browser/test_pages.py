@@ -42,6 +42,15 @@ def few() -> etalis.Engine:
     return engine
 
 
+def long_rules() -> etalis.Engine:
+    """An engine whose rules have more text than a line."""
+    parts = " seq ".join(f"delivered(Order{n}, Driver)" for n in range(9))
+    engine = etalis.compile(f"bonus(Driver) <- {parts}.").engine(justification="full")
+    for at in range(9):
+        engine.push("delivered", at, "finn", at=at)
+    return engine
+
+
 PAGES = {
     "why": lambda: ex.knowledge().to_html(),
     "why to the right": lambda: ex.shared().to_html(direction="right"),
@@ -51,6 +60,7 @@ PAGES = {
     "stream": lambda: few().timeline().to_html(),
     "plan": lambda: etalis.compile("c(X) <- a(X) seq b(X). d <- c(_) seq a(_).").picture().to_html(),
     "plan of an engine": lambda: few().picture().to_html(),
+    "long rules": lambda: long_rules().timeline().to_html(),
     "nothing": lambda: etalis.compile("c <- a.").engine(justification="full").timeline().to_html(),
 }
 
@@ -65,6 +75,8 @@ def test_a_page_draws_itself_without_errors_or_network(browser: Browser, tmp_pat
     background = browser.value("getComputedStyle(document.body).backgroundColor")
     assert background == ("rgb(18, 22, 28)" if dark else "rgb(255, 255, 255)")
     assert browser.value("document.documentElement.scrollWidth <= innerWidth"), "only the picture is moved sideways"
+    browser.open(path, width=400, dark=dark)
+    assert browser.value("document.documentElement.scrollWidth <= innerWidth"), "also in a narrow window"
     assert browser.errors == []
 
 

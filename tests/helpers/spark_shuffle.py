@@ -71,7 +71,7 @@ def plan_events(
     return plan_detection(known, bare, options, form, policy=policy, shards=shards, usual=shards, staged=staged)
 
 
-def _table(plan: DetectionPlan, events: Sequence[Event], ordered: bool, ids: Sequence[str] | None) -> pa.Table:
+def make_table(plan: DetectionPlan, events: Sequence[Event], ordered: bool, ids: Sequence[str] | None) -> pa.Table:
     """The rows as they leave `_project`."""
     places = {layout.tag: places for layout, places in plan.slots.places}
     tags = [f"{e.name}/{len(e.args)}" for e in events]
@@ -130,7 +130,7 @@ def run_rows(
     ids: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The rows of results that a plan gives for events, which have ids where a plan tells contributors."""
-    rows = _table(plan, events, ordered, ids)
+    rows = make_table(plan, events, ordered, ids)
     tables: list[pa.Table] = []
     for stage in plan.stages:
         is_mine = pa.array([tag in stage.tags for tag in rows[TAG].to_pylist()], pa.bool_())

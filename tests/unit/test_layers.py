@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "cases": LANGUAGE,
     "why": ENGINE | {"semantics", "lazy"},
     "pictures": LANGUAGE | {"plan", "why"},
-    "spark": TABLES | CASES,
+    "spark": TABLES | CASES | {"why"},
     "detect": TABLES,
     "api": TABLES | {"lazy", "detect", "spark", "why", "pictures"},
     "pipeline": TABLES | {"spark"},

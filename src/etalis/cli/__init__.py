@@ -29,7 +29,11 @@ COMMANDS = {
         "etalis.cli.watch:watch",
         "Show the patterns that have begun, and what they await.",
     ),
-    "why": ("etalis.cli.explanations.why:why", "Say why an event occurred: what it is made of, down to the inputs."),
+    "why": ("etalis.cli.explanations.why:why", "Say why an event occurred: what it is made of."),
+    "why-not": (
+        "etalis.cli.explanations.why_not:why_not",
+        "Say why an event did not occur, and how far rules got.",
+    ),
     "compare": ("etalis.cli.compare:compare", "Show which matches a changed program gains and loses."),
     "declare": ("etalis.cli.declare:declare", "Print declarations that fit a table."),
     "pipeline": ("etalis.cli.pipeline:app", "Run programs on Spark from a file."),

@@ -104,6 +104,7 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
             Flag("revision_window", -1, "how far back, in seconds, events can be retracted", number="seconds"),
             Flag("etalis_justification", "off", "events can be explained: the past is kept for it", ON_OFF),
             Flag("justification_horizon", -1, "seconds for which the past is kept for explanations", number="seconds"),
+            Flag("justification_limit", 100_000, "most elements of an aggregate that a match tells", number="limit"),
         )
     }
 )
@@ -137,7 +138,8 @@ class Settings:
     `garbage_window`: None unless garbage_control is general. `lateness`: how late an event may be, None if not at all,
     `UNBOUNDED` if only `advance` settles anything. `revision_window`: how far back events can be retracted, None for
     ever. A `knowledge_horizon` of 0 keeps nothing old. A limit that is None limits nothing, `max_ahead` neither.
-    `justification_horizon`: how far back explanations reach, None for as far as corrections and late events do.
+    `justification_horizon`: how far back explanations reach, None for as far as corrections and late events do;
+    `justification_limit`: how many elements of an aggregate a match tells.
     """
 
     policy: str = DEFAULT_POLICY
@@ -162,6 +164,7 @@ class Settings:
     max_ahead: int | None = None
     justification: bool = False
     justification_horizon: int | None = None
+    justification_limit: int | None = 100_000
 
     @property
     def corrects(self) -> bool:
@@ -206,6 +209,7 @@ def settings(program: Tree, given: Mapping[str, object] = MappingProxyType({})) 
         max_ahead=_duration(values["max_ahead"]),
         justification=values["etalis_justification"] == "on",
         justification_horizon=_duration(values["justification_horizon"]),
+        justification_limit=_limit(values["justification_limit"]),
     )
 
 

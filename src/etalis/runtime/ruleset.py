@@ -182,6 +182,8 @@ class RuleSet:
             self.program.signatures,
             self.computed,
         )
+        if self.settings.justification_limit is not None:
+            compiler.told = self.settings.justification_limit
         self.processors = compiler.processors()
         self.ticks = self.compile_ticks(self.wiring.leaves)
         self.log = compiler.log()

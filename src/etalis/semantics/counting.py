@@ -84,7 +84,7 @@ class Anchored:
             bindings = join(a.bindings, x.bindings)
             limits = None if bindings is None or not a.end < x.start else limits_of(self.repeat, bindings, self.scope)
             if bindings is not None and limits is not None:
-                pair = self.pair_of(a, x, bindings, limits)
+                pair = self._pair(a, x, bindings, limits)
                 candidates.append((a, limits, pair, self.tests(pair)))
         chosen = select(self.scope.policy, [c for c in candidates if c[3]])
         counted = [(self.count(a, x, pair.bindings, limits), pair, passed) for a, limits, pair, passed in chosen]
@@ -95,23 +95,23 @@ class Anchored:
             matches = self.tests.again(together(pairs, sequential=True))
         pass_on(matches, self.emit)
 
-    def pair_of(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Instance:
+    def _pair(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Instance:
         """Return what L and this B would match as; the repetition begins with the first B that counts."""
-        group = self._group(a, bindings)
+        group = self.group(a, bindings)
         if not self.scope.policy.restricts:
             start = min((b.start for b in group if joined_by_chain(b, x, group, limits)), default=x.start)
         else:
-            count = self._continued(a, x, bindings, limits)
+            count = self.continued(a, x, bindings, limits)
             start = x.start if count is None else count.start
         parts = a.parts.union(*(b.parts for b in group if start <= b.start))
         told, held = settled(tell(a, x)), ((self.lefts, a),)
         return Instance(a.start, x.end, bindings, a.first, start, parts, told, origin=a, holds=held)
 
-    def _group(self, a: Instance, bindings: Bindings) -> list[Instance]:
+    def group(self, a: Instance, bindings: Bindings) -> list[Instance]:
         """Return the elements after L, up to now, that give the same bindings with it."""
         return [b for b in self.elements if a.end < b.start and join(a.bindings, b.bindings) == bindings]
 
-    def _continued(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Count | None:
+    def continued(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Count | None:
         """Return the count that this B would continue; `star_times` passes over none."""
         count = self.counts.get((a, frozenset(bindings.items())))
         return count if count is not None and (limits[1] is None or count.end < x.start) else None
@@ -122,7 +122,7 @@ class Anchored:
         if not self.scope.policy.restricts:
             return self._told(a, x, bindings, limits)
         key = a, frozenset(bindings.items())
-        if key in self.counts and self._continued(a, x, bindings, limits) is None:
+        if key in self.counts and self.continued(a, x, bindings, limits) is None:
             return None
         count = self.counts.setdefault(key, Count(0, x.start, x.end))
         count.number, count.end = count.number + 1, x.end
@@ -133,7 +133,7 @@ class Anchored:
 
     def _told(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Told | None:
         """Return what contributes under `unrestricted`: a chain, or without an upper limit all in the window."""
-        group = self._group(a, bindings)
+        group = self.group(a, bindings)
         firsts = [b for b in group if joined_by_chain(b, x, group, limits)]
         if not firsts:
             return None

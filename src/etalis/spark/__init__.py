@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.runtime.reporting.counted_report import report_counts
 from etalis.runtime.reporting.unknown_options import with_options
+from etalis.spark.asking import MOST_ROWS, FetchedRows, MatchRow, fetch_rows
 from etalis.spark.batch.build import build, finish
 from etalis.spark.batch.rejecting import Rejecting, find_rejected, leave_out, reject
 from etalis.spark.batch.shard import ERROR_COLUMNS, run_errors
@@ -34,10 +35,13 @@ from etalis.tables.plan import ResultForm
 from etalis.tables.results.output import ID, RULE
 from etalis.tables.schema import Options, TableSchema, check_id, refuse
 from etalis.tables.sorting import USUAL_MEMORY
+from etalis.temporal.time_input import to_instant, to_interval
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram, HasCompiled
     from etalis.runtime.reporting.report import Report
+    from etalis.why.justification import Justification
+    from etalis.why.why_not import WhyNot
 
 __all__ = ["SparkProgram", "session"]
 
@@ -170,13 +174,59 @@ class SparkProgram:
     def explain(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
         unit: str = "s", policy: str | None = None, shards: int | None = None, select: str | None = None,
-        envelope: bool = False, contributors: bool = False,
+        envelope: bool = False, contributors: bool = False, id: str | None = None,  # noqa: A002
     ) -> str:  # fmt: skip
         """Say how `detect` would run: stages, shards and their keys, the order of ties, the columns of the results."""
         frames, given = _frames(df)
-        options = Options(time, event, order, unit)
+        options = Options(time, event, order, unit, id)
+        check_id(options, contributors)
         plan = self._plan(given, options, ResultForm(select, envelope, contributors), policy, shards, staged=True)
         return describe(plan, is_stream=_is_streaming(frames, Streaming()))
+
+    def why(
+        self, df: Any, row: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+        order: str | None = None, unit: str = "s", policy: str | None = None, id: str | None = None,  # noqa: A002
+        knowledge: Mapping[str, Any] | None = None, limit: int = MOST_ROWS,
+    ) -> Justification:  # fmt: skip
+        """Say why a match occurred, from its row of the results of `detect`, over the same events.
+
+        With its `contributors`, and the `id` they come from, only these rows are fetched; else all that its rule can
+        depend on, at most `limit` of them.
+        """
+        told = Options(time, event, order, unit, id)
+        return self._asked(df, told, policy, knowledge, limit).why(MatchRow.of(row))
+
+    def why_not(
+        self, df: Any, question: str, *, at: Any = None, between: tuple[Any, Any] | None = None, interval: Any = None,
+        time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None, unit: str = "s",
+        policy: str | None = None, id: str | None = None,  # noqa: A002
+        knowledge: Mapping[str, Any] | None = None, limit: int = MOST_ROWS, attempts: int = 3, depth: int = 5,
+        budget: int = 100_000,
+    ) -> WhyNot:  # fmt: skip
+        """Say why an event did not occur in a DataFrame: `at` a time, `between` two, or on an `interval`.
+
+        Fetches the rows that it can depend on, by the key that the question fixes, by kind and by time, at most `limit`
+        of them. The best `attempts` of each rule are told (see `Engine.why_not`).
+        """
+        asked = self._asked(df, Options(time, event, order, unit, id), policy, knowledge, limit)
+        range_ = None if between is None else (to_instant(between[0]), to_instant(between[1]))
+        end = None if at is None else to_instant(at)
+        both = None if interval is None else to_interval(interval)
+        return asked.why_not(question, end, range_, both, limit=attempts, depth=depth, budget=budget)
+
+    def _asked(
+        self, df: Any, options: Options, policy: str | None, knowledge: Mapping[str, Any] | None, limit: int
+    ) -> FetchedRows:
+        """Return a program with the DataFrames that a question is about."""
+        frames, given = _frames(df)
+        if _is_streaming(frames, Streaming()):
+            hint = "keep the events that came, and ask with a batch DataFrame of them: spark.read"
+            raise refuse("E601", "a stream cannot be asked: its events have passed", hint)
+        if limit < 1:
+            raise refuse("E605", f"limit is {limit}", "give the number of rows that may be collected")
+        form = ResultForm(envelope=True, contributors=options.id is not None)
+        plan = leave_out(self._plan(given, options, form, policy, 1, knowledge=knowledge))
+        return FetchedRows(plan, fetch_rows(frames, plan, limit))
 
     def compare(
         self, new: HasCompiled, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,

@@ -18,15 +18,15 @@ from etalis.language.rules import with_checks
 from etalis.language.traversal import names, postorder, variables
 from etalis.logic.proof import ProofStep
 from etalis.runtime.record.corrections import Corrections
-from etalis.semantics.matches import ground, match_all
-from etalis.temporal.aggregate import FOLDS
+from etalis.semantics.matches import match_all
 from etalis.temporal.event import EventKind
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations
 from etalis.temporal.rope import CutRope, FlatRope, RaisedRope, Rope, SeveralRopes, rope_of
 from etalis.why import justification as j
-from etalis.why.conditions import ConditionAsker, HeldCondition
-from etalis.why.parts import LeafEvent, MatchPart, MatchReading, PartReader
+from etalis.why.reading.conditions import ConditionAsker, HeldCondition
+from etalis.why.reading.parts import LeafEvent, MatchPart, MatchReading, PartReader
+from etalis.why.reading.passed_tests import PartTester
 from etalis.why.rule_texts import RuleTexts
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ class JustificationBuilder:
 
     def __init__(self, core: Core, *, taken_back: bool = False) -> None:
         self._core = core
-        self._asker = ConditionAsker(core) if core.record is not None else None
         self._texts = RuleTexts(core)
         self._reader = PartReader(self._look, relations(core.rules.settings.relations))
         self._inputs: dict[int, j.Received] = {}
@@ -60,6 +59,8 @@ class JustificationBuilder:
         self._received_at: tuple[int, int] = (0, 0)
         self.complete = True
         self.notes: dict[str, None] = {}
+        asker = ConditionAsker(core) if core.record is not None else None
+        self._tester = PartTester(asker, self._reader.mentioned, self._note_incomplete)
         self._corrections = Corrections(core, self.notes, as_before=taken_back)
 
     # events
@@ -107,6 +108,10 @@ class JustificationBuilder:
             self.notes['the inputs are not kept: switch on justification="full"'] = None
         else:
             self.notes["some inputs are older than the history"] = None
+
+    def _note_incomplete(self, note: str) -> None:
+        self.complete = False
+        self.notes[note] = None
 
     def _look(self, rope: Rope) -> LeafEvent:
         """Return the event that a leaf has taken."""
@@ -160,8 +165,7 @@ class JustificationBuilder:
         """Return the node of an event that a goal raised, by an event if the whole of a rule did."""
         by = next((self._node(one) for one in _raising(cause)), None)
         if by is None and cause is not None:
-            self.complete = False
-            self.notes["an action on a part of a pattern is not told with that part"] = None
+            self._note_incomplete("an action on a part of a pattern is not told with that part")
         return j.Raised(*_occurrence(raw), by if isinstance(by, j.Derived) else None)
 
     # derived events
@@ -185,7 +189,7 @@ class JustificationBuilder:
         for name, value in made.items():
             if value != "null":  # else it may be unbound
                 reading.whole.scope.put(name, value)
-        self._test(reading)
+        self._tester.test(reading)
         return _Opened(raw, rule, reading, policy)
 
     def _derived(self, opened: _Opened) -> j.Derived:
@@ -251,7 +255,7 @@ class JustificationBuilder:
             case s.NotWithin(absent=absent, duration=duration):
                 (left,) = part.left
                 end = left.end if left.end is not None else self._received_at[1]
-                bound = self._shared(absent, left.bound)
+                bound = self._tester.shared(absent, left.bound)
                 nothing = j.Nothing(absent, bound, end, end + duration, "gap", True, False)
                 return j.Awaited(lefts[0], nothing)
             case s.AnyOf() | s.SubRule() | s.Negation() | s.Condition() | s.Within() | s.Last() | s.Do() | s.Isolated():
@@ -259,88 +263,7 @@ class JustificationBuilder:
             case _:
                 assert_never(pattern)
 
-    def _shared(self, absent: s.Pattern, bound: dict[str, Value]) -> dict[str, Value]:
-        return {name: bound[name] for name in sorted(self._reader.mentioned(absent)) if name in bound}
-
     # tests
-
-    def _test(self, reading: MatchReading) -> None:
-        """Find what every part binds and which tests it passed, from the leaves up."""
-        windows = _windows(reading.whole)
-        for part in reading.upwards():
-            self._bind(part)
-            for place, modifier in enumerate(part.modifiers):
-                if part.start is None or part.end is None:
-                    continue
-                match modifier:
-                    case s.Condition():
-                        if self._asker is not None and not part.unknown:
-                            held = self._asker.ask(modifier, part)
-                            part.bound.update(held.solution)
-                            part.tests.append(held)
-                    case s.Negation():
-                        part.tests.append(self._absence(part, place, modifier, windows[id(part)]))
-                    case s.Within(duration=duration):
-                        part.tests.append(j.WithinWindow(duration, part.end - part.start))
-                    case s.Isolated():
-                        part.tests.append(self._isolation(part))
-                    case s.Do() | s.Last():
-                        pass
-
-    def _bind(self, part: MatchPart) -> None:
-        """Find what a part binds before its own conditions."""
-        match part.pattern:
-            case s.Repeat() | s.Binary(operator="seq", right=s.Repeat()) if not isinstance(part.rope, SeveralRopes):
-                self._bind_elements(part)
-            case s.Aggregate() as fold:
-                self._fold(part, fold)
-            case s.Binary(operator="seq", right=s.Aggregate() as fold):
-                self._fold(part, fold)
-            case _:
-                for side in (part.left, part.right):
-                    part.bound.update(side[-1].bound if side else {})
-
-    @staticmethod
-    def _bind_elements(part: MatchPart) -> None:
-        for one in part.left:
-            part.bound.update(one.bound)
-        for one in part.right[-1:]:
-            part.bound.update((v, x) for v, x in one.bound.items() if v in one.scope.shared)
-
-    def _fold(self, part: MatchPart, fold: s.Aggregate) -> None:
-        """Compute the value of an aggregate over the elements, and match it with the result."""
-        self._bind_elements(part)
-        row = FOLDS[fold.kind]
-        total = row.zero
-        for one in part.right:
-            value = None if fold.value is None else ground(fold.value, one.bound)
-            if not row.numeric or isinstance(value, int | float):
-                total = row.step(total, value)
-        if part.right or row.at_opener:
-            part.value = row.result(total)
-            part.bound.update(match_all((fold.result,), (part.value,), {}) or {})
-
-    def _absence(self, part: MatchPart, place: int, negation: s.Negation, around: int | None) -> j.Nothing:
-        assert part.start is not None
-        assert part.end is not None
-        bound = self._shared(negation.absent, part.bound)
-        if negation.operator == "fnot":
-            later = [m.duration for m in part.modifiers[place:] if isinstance(m, s.Within)]
-            window = min([*later, *(() if around is None else (around,))], default=None)
-            low = None if window is None else part.end - window
-            return j.Nothing(negation.absent, bound, low, part.end, "before", False, True)
-        low, high = self._gap(part)
-        return j.Nothing(negation.absent, bound, low, high, "gap" if part.sequential else "inside")
-
-    @staticmethod
-    def _gap(part: MatchPart) -> tuple[int, int]:
-        low, high = (part.first, part.last) if part.sequential else (part.start, part.end)
-        assert low is not None
-        assert high is not None
-        return low, high
-
-    def _isolation(self, part: MatchPart) -> j.AloneBetween:
-        return j.AloneBetween(*self._gap(part), "gap" if part.sequential else "inside")
 
     def _tests(self, part: MatchPart) -> tuple[j.Test, ...]:
         return tuple(self._held(test) if isinstance(test, HeldCondition) else test for test in part.tests)
@@ -395,21 +318,6 @@ def _occurrence(raw: Raw) -> tuple[str, tuple[Value, ...], int, int]:
 
 def _one_or_all(bodies: tuple[j.Body, ...]) -> j.Body | tuple[j.Body, ...]:
     return bodies[0] if len(bodies) == 1 else bodies
-
-
-def _windows(whole: MatchPart) -> dict[int, int | None]:
-    """Return by part the smallest window of what is around it."""
-    found: dict[int, int | None] = {id(whole): None}
-    waiting = [whole]
-    while waiting:
-        part = waiting.pop()
-        own = [m.duration for m in part.modifiers if isinstance(m, s.Within)]
-        around = found[id(part)]
-        smallest = min([*own, *(() if around is None else (around,))], default=None)
-        for one in (*part.left, *part.right):
-            found[id(one)] = smallest
-            waiting.append(one)
-    return found
 
 
 def _without_actions(pattern: s.Pattern) -> s.Pattern:

@@ -14,8 +14,8 @@ from etalis.runtime.record.input_log import KeptInput
 from etalis.runtime.state import Raw
 from etalis.semantics.matches import match_all
 from etalis.temporal.event import Event, Retraction
+from etalis.why.asking.derivations import derivations
 from etalis.why.build import JustificationBuilder
-from etalis.why.derivations import derivations
 from etalis.why.justification import Justification
 from etalis.why.rule_texts import program_digest
 

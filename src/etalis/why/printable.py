@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from etalis.lazy import import_announced
+from etalis.temporal.html import escape
 from etalis.temporal.json_values import to_text
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,14 +81,17 @@ class Printable:
         return found
 
     def _repr_html_(self) -> str:
-        """Return a picture for notebooks."""
-        return self.to_svg()
+        """Return a picture for notebooks, or the text of what has none."""
+        return self.to_svg() if self._find("svg") is not None else f"<pre>{escape(self.to_text())}</pre>"
 
-    def _form(self, name: str) -> Callable[..., Any]:
+    def _find(self, name: str) -> Callable[..., Any] | None:
         wanted = (type(self).__name__, name)
         if wanted not in _FORMS:
             import_announced()
-        found = _FORMS.get(wanted)
+        return _FORMS.get(wanted)
+
+    def _form(self, name: str) -> Callable[..., Any]:
+        found = self._find(name)
         if found is None:
             known = sorted(form for kind, form in _FORMS if kind == type(self).__name__)
             raise ValueError(f"{type(self).__name__} has no form {name}; it has {', '.join(known)}")

@@ -29,6 +29,8 @@ class RuleTexts:
         life = rules.lives.get(getattr(kind, "number", 0))
         if life is not None:
             return life
+        if not getattr(kind, "alive", True):  # before a snapshot, by a rule that is gone
+            return None
         alike = [planned for planned, _ in rules.rules if planned.head.label == kind.rule]
         return rules.lives[alike[0].number] if len(alike) == 1 else None  # of a snapshot: by its label
 

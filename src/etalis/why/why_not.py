@@ -10,6 +10,7 @@ from etalis.data.values import Value
 from etalis.language.syntax import EventPattern, Term
 from etalis.why.justification import Derived, Justification, Occurred, datum
 from etalis.why.printable import Printable
+from etalis.why.repairing.data import Repair
 
 
 @datum
@@ -196,3 +197,4 @@ class WhyNot(Printable):
     complete: bool = True
     steps: int = 0
     events: tuple[Derived, ...] = ()
+    repair: Repair | None = None  # where it was asked for

@@ -57,6 +57,18 @@ def test_the_text_and_the_graph_of_the_manual(files: tuple[str, str], tmp_path: 
     assert graph.read_text().startswith('[l("1",n("",[a("OBJECT","fraud(c1,2) [1,120]')
 
 
+def test_pictures(files: tuple[str, str], tmp_path: Path) -> None:
+    svg, page, graph = tmp_path / "why.svg", tmp_path / "why.html", tmp_path / "why.dot"
+    options = ["--svg", str(svg), "--html", str(page), "--dot", str(graph)]
+    assert ask(files, "--at", "120", *options) == (0, "")
+    assert graph.read_text().startswith('digraph "why fraud(c1, 2)" {')
+    assert svg.read_text().startswith("<svg")
+    assert "withdrawal(c1, 5)" in svg.read_text()
+    assert "<html" in page.read_text()
+    code, output = ask(files, "--svg", str(tmp_path / "no" / "why.svg"))
+    assert (code, "E401" in output) == (3, True)
+
+
 def test_every_derivation(tmp_path: Path) -> None:
     (tmp_path / "p.etalis").write_text("c <- a seq b. c <- x seq b.")
     (tmp_path / "e.events").write_text("event(a, [1, 1]). event(x, [1, 1]). event(b, [2, 2]).")

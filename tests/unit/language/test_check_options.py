@@ -156,3 +156,17 @@ def test_a_history_without_an_end_is_told() -> None:
         "W214 any event can be retracted at any time, so all events are kept"
     ]
     assert brief(":- set_flag(revision_flag, on). :- set_flag(revision_window, 60).") == []
+
+
+def test_explanations_without_an_end_are_told() -> None:
+    on, bounded = ":- set_flag(etalis_justification, on).", ":- set_flag(justification_horizon, 60)."
+    assert brief(f"{on} c <- a.") == ["W240 any event can be explained at any time, so all events are kept"]
+    assert brief(f"{on} {bounded} c <- a.") == []
+    holds = "W240 an explanation of n/1 holds on to all inputs that it came from:"
+    closure = "n(X) <- a(X). n(X) <- (n(X) seq b) {}."
+    assert f"{holds} recursion without a window" in brief(f"{on} {bounded} {closure.format('')}")
+    assert brief(f"{on} {bounded} {closure.format('within 5')}") == []
+    opened = "n(R) <- (o seq aggregate(count, p, R)) {}."
+    assert f"{holds} an aggregate since an opener without a window" in brief(f"{on} {bounded} {opened.format('')}")
+    assert brief(f"{on} {bounded} {opened.format('within 5')}") == []
+    assert not any(problem.startswith("W240") for problem in brief(f"{closure.format('')} {opened.format('')}"))

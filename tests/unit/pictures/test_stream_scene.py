@@ -82,6 +82,23 @@ def test_raised_events_are_in_the_legend() -> None:
     assert ("match", "raised by an action") in timeline.legend
 
 
+def test_what_a_correction_took_away_has_a_form_of_its_own() -> None:
+    engine, _ = run("full", ROWS[:2], f":- set_flag(revision_flag, on). {TEXT}")
+    engine.correct("a", 1, at=1, to=("a", 9, 1))
+    timeline = engine.timeline().scene
+    assert isinstance(timeline, Timeline)
+    assert sorted((mark.label, mark.form) for mark in timeline.marks) == [
+        ("a(9)", "received"), ("b(1)", "received"), ("c(1)", "taken back"),
+    ]  # fmt: skip
+    assert named(timeline)["c(1)"].why[1] == "taken back by the correction of input 1"
+    assert ("taken back", "taken back") in timeline.legend
+    engine.correct("a", 9, at=1, to=("a", 1, 1))
+    again = engine.timeline().scene
+    assert isinstance(again, Timeline)
+    assert [(mark.label, mark.form) for mark in again.marks][-1] == ("c(1)", "rule 0")
+    assert len(again.marks) == 3
+
+
 def test_times_are_dates_where_they_are_of_a_clock_or_asked_to_be() -> None:
     dated = run("full", [("a", 1, 1_700_000_000), ("b", 1, 1_700_000_060)])[0]
     timeline = dated.timeline().scene

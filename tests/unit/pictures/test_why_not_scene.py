@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+import etalis
 from etalis.language.read.parser import parse_term
 from etalis.pictures.palette import FORMS
 from etalis.pictures.scene import LaneMark, Timeline
 from etalis.pictures.scenes.why_not import MOST_LANES, draw_why_not
 from etalis.why import why_not as w
+from etalis.why.repairing.data import AddEvent, Repair
 from helpers import explanations as ex
 from helpers.drawn import check_timeline
 
@@ -89,6 +91,13 @@ def test_each_cause_has_a_lane(cause: w.Cause, told: str) -> None:
     check_timeline(found.to_svg())
 
 
+def test_a_repair_is_told() -> None:
+    rules = ex.missing().rules
+    repair = Repair((AddEvent("b", (), 1_000_001, 1_000_001),), "proved")
+    assert draw_why_not(w.WhyNot("c", rules, repair=repair)).notes == ["repair: add b at 1.000001 (proved smallest)"]
+    assert repair._repr_html_() == f"<pre>{repair.to_text()}</pre>"
+
+
 def test_an_event_that_no_rule_makes_has_a_note() -> None:
     found = w.WhyNot("fraudd(c1)", unknown="no rule makes fraudd/1; did you mean fraud/2?", complete=False, steps=7)
     timeline = draw_why_not(found)
@@ -111,4 +120,32 @@ def test_very_many_attempts_are_counted() -> None:
     found = ex.answer("c", w.RuleAnswer("1", rule.text, rule.attempts * 100))
     timeline = draw_why_not(found)
     assert len(timeline.lanes) == MOST_LANES
-    assert timeline.notes == [f"{100 - MOST_LANES // 2} further attempts are not drawn"]
+    assert timeline.notes == [f"not drawn: {100 - MOST_LANES // 2} further attempts"]
+
+
+ASKED = """
+c <- (a seq b) cnot x.
+d(X) <- (p(X) seq q(X)) within 10.
+far(bern, rome).
+fraud(C) <- w(C, A) seq w(C, B) where far(A, B).
+top <- c seq d(1).
+e <- a seq b seq z.
+total(R) <- a seq aggregate(sum(X), q(X), R).
+late <- b seq (not z within 100).
+"""
+CAME = [
+    ("a", 1), ("x", 2), ("b", 3), ("p", 1, 4), ("w", "c1", "basel", 5), ("w", "c1", "bern", 6),
+    ("q", 2, 7), ("q", 1, 16),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "recent", "chronological"])
+@pytest.mark.parametrize("question", ["c", "d(1)", "d(2)", "fraud(c1)", "top", "e", "total(9)", "late", "fraudd(c1)"])
+def test_what_engines_answer_is_drawn(question: str, policy: str) -> None:
+    engine = etalis.compile(ASKED).engine(justification="full", policy=policy)
+    for name, *values, at in CAME:
+        engine.push(str(name), *values, at=at)
+    found = engine.why_not(question)
+    timeline = draw_why_not(found)
+    assert timeline.lanes or timeline.notes
+    check_timeline(found.to_svg())

@@ -9,7 +9,7 @@ import pytest
 
 import etalis
 from etalis.why import justification as j
-from etalis.why.derivations import CHANGED
+from etalis.why.asking.derivations import CHANGED
 
 pytestmark = pytest.mark.filterwarnings("ignore::etalis.errors.ProgramWarning")
 

@@ -41,6 +41,30 @@ def test_the_latest_comes_first_and_times_that_are_given_agree() -> None:
     assert asked(engine, "justify_event_negative(hit(1), _, J)") == []
 
 
+def test_an_event_that_did_not_occur() -> None:
+    written: list[str] = []
+    engine = after("c <- a seq b.", [("a", 1)], output=written.append)
+    (told,), (again,) = (
+        asked(engine, f"{goal}(c, I, J), term_to_atom(J, T)") for goal in ("justify_event", "justify_event_negative")
+    )
+    assert told.keys() == again.keys() == {"T"}
+    assert "seq(justification(unlabeled,head(a,[1,1]),default),justification(unlabeled,head(b,[" in told["T"]
+    assert asked(engine, "justify_event_positive(c, I, J)") == []
+    engine.query("justify_event(c, _, J), write_justification(J), write_justification_udraw(f, J)")
+    assert written[0].startswith("failed forall rules(\n        failed(\n        event(c,[_1,_2])\n")
+    assert "failed(event(b,[" in written[0]
+    assert written[1].startswith('[l("1",')
+
+
+def test_the_negative_answer_is_about_the_times_that_are_asked_for() -> None:
+    engine = after("hit(X) <- p(X) seq q(X).", ROWS)
+    for times in ("[2, 4]", "[_, 4]"):
+        (row,) = asked(engine, f"justify_event(hit(1), {times}, [justification(L, _, failed(J))])")
+        assert row["L"] == "unlabeled"
+    assert asked(engine, "justify_event_negative(hit(1), [_, 3], J)") == []
+    assert asked(engine, "justify_event(nothing, _, justification(_, _, J))") == [{"J": "failed"}]
+
+
 def test_inputs_and_raised_events_are_events() -> None:
     engine = after("r <- e do event(x(1)).", [("e", 1)])
     assert asked(engine, "justify_event(e, I, justification(_, _, J))") == [{"I": "[1,1]", "J": "default"}]

@@ -12,6 +12,7 @@ from etalis.language.read.parser import parse
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
 from etalis.why import justification as j
+from etalis.why.forms.json_form import from_json
 from helpers.justifications import checker_of, recorded
 
 S = 1_000_000
@@ -90,8 +91,7 @@ def test_a_fact_of_the_program_holds_a_condition() -> None:
         fraud(c) [2, 4]   by rule 1: fraud(C) <- w(C, A) seq w(C, B) where far(A, B).
         ├─ w(c, bern) [2, 2]   input 2
         ├─ w(c, rome) [4, 4]   input 4
-        └─ where far(A, B)
-           └─ far(bern, rome)   fact
+        └─ where far(bern, rome)   fact
     """)
 
 
@@ -193,3 +193,102 @@ def test_an_alarm_rings_when_it_is_due() -> None:
     assert isinstance(root.body, j.Rung)
     assert root.body.due == 6 * S
     assert isinstance(root.body.body, j.Received)
+
+
+def test_each_solution_of_a_multiplied_element_counts_once() -> None:
+    program = "d(R) <- aggregate(sum(Y), c event_multiply (Y = 2 ; Y = 1 ; Y = 5), R) last 2."
+    run = Explained(program, [("c", 1), ("c", 2)])
+    body = run.root("d(7)").body
+    assert isinstance(body, j.FoldedValue)
+    solutions = [one.tests[0].solution for one in body.elements if isinstance(one, j.Tested)]  # type: ignore[union-attr]
+    assert solutions == [{"Y": 5}, {"Y": 2}]
+
+
+def test_equal_events_that_were_raised_are_two() -> None:
+    run = Explained("p <- a do event(c), event(c). q <- aggregate(count, c, N) last 9 where N =:= 2.", [("a", 1)])
+    assert len(run.found) == 2
+
+
+def test_a_raised_event_that_is_reported_has_a_justification() -> None:
+    run = Explained("print_trigger(c/1). p <- a(X) do event(c(X)).", [("a", 1, 1)])
+    assert [str(event) for event in run.found] == ["c(1) [1, 1]"]
+    assert run.why("c(1)") == lines("""
+        c(1) [1, 1]   raised by an action of
+        └─ p [1, 1]   by rule 1: p <- a(X) do event(c(X)).
+           └─ a(1) [1, 1]   input 1
+    """)
+
+
+def test_an_action_on_a_part_is_not_told_with_that_part() -> None:
+    compiled = etalis.compile("q <- ((a seq b) do event(c)) seq d. r <- c.")
+    engine = compiled.engine(justification="full")
+    assert [str(event) for event in (*engine.push("a", at=1), *engine.push("b", at=2))] == ["r [2, 2]"]
+    told = engine.justify("r")
+    assert not told.complete
+    assert "part of a pattern" in told.notes[0]
+
+
+def test_a_rule_that_a_goal_inserted_made_it() -> None:
+    run = Explained("p <- a do ins_event_rule(e(X) <- b(X)).", [("a", 1), ("b", 7, 2)])
+    assert run.root("e(7)").note == "the rule was inserted at 1"
+
+
+def test_a_condition_sees_the_time_of_its_match() -> None:
+    run = Explained("d(S) <- a where current_datetime(datetime(_, _, _, _, _, S)).", [("a", 1), ("b", 9)])
+    (held,) = run.root("d(_)").tests
+    assert isinstance(held, j.ConditionHeld)
+    assert held.note is None
+
+
+def test_the_latest_that_a_pattern_asks_for() -> None:
+    run = Explained(
+        "d(X) <- a(X). d(X) <- (b(X) seq c).", [("a", 1, 1), ("a", 2, 2), ("b", 1, 3), ("c", 4), ("a", 1, 5)]
+    )
+    assert (run.root("d(1)").end, run.root("d(2)").end, run.root("d(_)").end) == (5 * S, 2 * S, 5 * S)
+    assert run.root("d(1)", at=4).start == 3 * S
+    assert run.root("d(1)", interval=(1, 1)).end == 1 * S
+    with pytest.raises(etalis.EventError, match="did not occur"):
+        run.root("d(1)", at=3)
+
+
+def test_elements_beyond_the_limit_are_a_number() -> None:
+    program = ":- set_flag(justification_limit, 3). s(R) <- o seq aggregate(sum(X), p(X), R)."
+    engine = etalis.compile(program).engine(justification="full")
+    found = [*engine.push("o", at=1), *(e for i in range(2, 12) for e in engine.push("p", i, at=i))]
+    told = engine.justify(found[-1])
+    assert not told.complete
+    assert told.notes == ("7 elements of an aggregate are beyond justification_limit",)
+    assert isinstance(told.root, j.Derived)
+    assert isinstance(told.root.body, j.FoldedValue)
+    assert (told.root.body.value, len(told.root.body.elements)) == (65, 3)
+    assert found[-1].parts == (1, 9, 10, 11)
+    assert engine.justify(found[3]).complete
+
+
+def test_what_lies_beyond_the_horizon_has_a_number_alone() -> None:
+    program = ":- set_flag(justification_horizon, 10). c(X) <- a(X) seq b(X)."
+    engine = etalis.compile(program).engine(policy="chronological", justification="full")
+    engine.push("a", 0, at=0)
+    assert not [*engine.run([("a", i, i) for i in range(1, 20_000)])]
+    (event,) = engine.push("b", 0, at=20_000)
+    told = engine.justify(event)
+    assert event.parts == (1, 20_001)
+    assert not told.complete
+    assert [node.name for node in j.nodes(told.root) if isinstance(node, j.Received)] == [None, "b"]
+
+
+def test_two_thousand_nested_derivations() -> None:
+    engine = etalis.compile("n(0) <- a. n(Y) <- n(X) seq e where Y is X + 1.").engine(justification="full")
+    *_, last = engine.run([("a", 0), *(("e", i) for i in range(1, 2_000))])
+    told = engine.justify(last)
+    assert told.complete
+    assert len(last.parts) == 2_000
+    assert sum(isinstance(node, j.Derived) for node in j.nodes(told.root)) == 2_000
+    assert all(len(form) > 10_000 for form in (str(told), told.to_json(), str(told.to_term()), told.to_udraw()))
+    assert from_json(told.to_json()).to_json() == told.to_json()
+
+
+def test_the_solution_by_which_later_conditions_hold() -> None:
+    program = "p(0, 1). d(X) <- ((a(X) event_multiply (Y = 0 ; Y = 1)) seq b) where p(X, Y)."
+    run = Explained(program, [("a", 0, 1), ("b", 2)])
+    assert run.root("d(0)").bindings == {"X": 0, "Y": 1}

@@ -33,6 +33,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Write the answer as JSON."
 AsManual = Annotated[bool, typer.Option("--manual", help="Write the answer as the manual's write_justification does.")]
 SvgFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Store a picture of the answer as SVG.")]
 HtmlFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Store a page with a picture of the answer.")]
+DotFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Store the graph as Graphviz text.")]
 UdgFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Store the graph as the manual's viewer reads it.")]
 
 
@@ -45,12 +46,13 @@ class AnswerForm:
     svg: Path | None = None
     html: Path | None = None
     udg: Path | None = None
+    dot: Path | None = None
     whole: bool = False
 
     @property
     def is_stored(self) -> bool:
         """Whether it goes to files."""
-        return not (self.svg is None and self.html is None and self.udg is None)
+        return any(path is not None for path in (self.svg, self.html, self.udg, self.dot))
 
     def show(self, found: Printable, times: TimeForm) -> None:
         """Show an answer."""
@@ -60,6 +62,8 @@ class AnswerForm:
             write_text(found.to_html(), self.html)
         if self.udg is not None:
             write_text(found.to_udraw(), self.udg)
+        if self.dot is not None:
+            write_text(found.to_dot(), self.dot)
         if self.json:
             print(found.to_json())
         elif self.manual or not self.is_stored:

@@ -23,6 +23,7 @@ from etalis.cli.explanations.asking import (
     AsJson,
     AsManual,
     At,
+    DotFile,
     HtmlFile,
     Interval,
     Question,
@@ -56,6 +57,7 @@ def why(
     svg: SvgFile = None,
     html: HtmlFile = None,
     udg: UdgFile = None,
+    dot: DotFile = None,
     policy: Policy = None,
     format_: Format = None,
     event: EventName = None,
@@ -67,8 +69,8 @@ def why(
     skip_broken: SkipBroken = False,
     knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
-    """Say why an event occurred: what it is made of, down to the inputs."""
-    form = AnswerForm(json=json, manual=manual, svg=svg, html=html, udg=udg)
+    """Say why an event occurred: what it is made of."""
+    form = AnswerForm(json=json, manual=manual, svg=svg, html=html, udg=udg, dot=dot)
     if all_ and form.is_stored:
         raise typer.BadParameter("a picture shows one derivation: leave out --all", param_hint="--all")
     end, hull = read_moment(at, "--at"), read_interval(interval, "--interval")

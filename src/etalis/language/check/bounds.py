@@ -9,7 +9,7 @@ occur. A rule is reported once, with every operator that keeps something.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from etalis.errors import Problem
@@ -25,6 +25,7 @@ from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 from etalis.temporal.relation import RELATIONS, Relation
 
+Indicator = tuple[str, int]
 LONGEST = 40
 UNRESTRICTED = POLICIES["unrestricted"]
 WITHIN = (
@@ -52,6 +53,7 @@ class Keeper:
 def check_bounds(outline: Outline) -> Iterator[Problem]:
     """Yield one warning per rule whose state can grow with the stream, and one for a history that does."""
     yield from _endless_history(outline)
+    yield from _endless_explanations(outline)
     for rule in outline.rules:
         found = _check_rule(rule, *outline.rule_settings(rule), outline.settings, outline.bound)
         if found is not None:
@@ -78,6 +80,50 @@ def _endless_history(outline: Outline) -> Iterator[Problem]:
         hint = "add `:- set_flag(revision_window, Seconds).`"
         message = "any event can be retracted at any time, so all events are kept"
         yield Problem("W214", message, flags[-1].span if flags else None, hint)
+
+
+def _endless_explanations(outline: Outline) -> Iterator[Problem]:
+    """Yield what explanations keep without bound: the past, and matches that hold on to all they came from."""
+    settings = outline.settings
+    if not settings.justification:
+        return
+    flags = [f for f in outline.program.items if isinstance(f, s.SetFlag) and f.name == "etalis_justification"]
+    ends = settings.revision_window if settings.revision else settings.lateness
+    if settings.justification_horizon is None and ends is None:
+        hint = "add `:- set_flag(justification_horizon, Seconds).`"
+        span = flags[-1].span if flags else None
+        yield Problem("W240", "any event can be explained at any time, so all events are kept", span, hint)
+    reached = _reached_from(outline.rules)
+    for rule in outline.rules:
+        if outline.rule_settings(rule)[1] is None and settings.garbage_window is None and not _has_window(rule.pattern):
+            opened = any(isinstance(n, s.Binary) and isinstance(n.right, s.Aggregate) for n in postorder(rule.pattern))
+            head = rule.head.name, len(rule.head.args)
+            recurs = any(head == read or head in reached.get(read, ()) for read in _read_by(rule))
+            if opened or recurs:
+                why = "an aggregate since an opener" if opened else "recursion"
+                message = (
+                    f"an explanation of {kind(*head)} holds on to all inputs that it came from: {why} without a window"
+                )
+                yield Problem("W240", message, rule.span or rule.head.span, "add `within Duration` to the pattern")
+
+
+def _reached_from(rules: Iterable[s.Rule]) -> dict[Indicator, set[Indicator]]:
+    """Return by kind of event the kinds that it is made of, directly or not."""
+    made_of: dict[Indicator, set[Indicator]] = {}
+    for rule in rules:
+        made_of.setdefault((rule.head.name, len(rule.head.args)), set()).update(_read_by(rule))
+    found: dict[Indicator, set[Indicator]] = {}
+    for head in made_of:
+        reached, waiting = found.setdefault(head, set()), [head]
+        while waiting:
+            new = made_of.get(waiting.pop(), set()) - reached
+            reached |= new
+            waiting += new
+    return found
+
+
+def _read_by(rule: s.Rule) -> set[Indicator]:
+    return {(n.name, len(n.args)) for n in postorder(rule.pattern) if isinstance(n, s.EventPattern)}
 
 
 def _unbounded(rule: s.Rule, keepers: list[Keeper]) -> Problem:

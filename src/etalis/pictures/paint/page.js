@@ -145,7 +145,7 @@ function startTimeline(marks) {
       if (end[i] <= now.last && (data.forms[name].shape !== "ring" || x1 - x0 < 3)) held.glyphs += glyph(data.forms[name].shape, x1, y);
       const text = marks.label[i].length > 34 ? marks.label[i].slice(0, 33) + "…" : marks.label[i], wide = data.cells(text) * LETTER;
       const next = i + 1 < row.high ? xOf(start[i + 1]) : left + plot() + 12;
-      if (wide + 20 <= x1 - x0 && x0 >= free - 12) { if (x0 + wide + 10 <= next) texts.push([x0 + 7, text]); }
+      if (wide + 20 <= x1 - x0 && x0 >= free - 12) { if (x0 + wide + 10 <= next) texts.push([x0 + (start[i] < now.first ? 14 : 7), text]); }
       else if (x1 + 10 + wide <= Math.min(next - 6, left + plot() + 8)) { texts.push([x1 + 10, text]); free = x1 + 10 + wide; continue; }
       else if (x0 - 10 - wide >= free) texts.push([x0 - 10 - wide, text]);
       free = Math.max(free, x1 + 8);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pkgutil import get_data
 from typing import Any
 
@@ -34,7 +35,8 @@ def paint_page(scene: Scene) -> str:
     """Write a scene as a page."""
     if isinstance(scene, Diagram):
         data = _diagram_data(scene)
-        body = f'{_SIZES}<div id="figure" tabindex="0">{paint_diagram(scene)}</div>'
+        drawn = paint_diagram(replace(scene, notes=[]))  # which would move with the picture
+        body = f'{_SIZES}<div id="figure" tabindex="0">{drawn}</div>{_write_notes(scene)}'
     else:
         data = _timeline_data(scene)
         body = f'{_BUTTONS}<div id="view" tabindex="0">{paint_timeline(scene)}</div>{_below(scene)}'
@@ -78,8 +80,11 @@ def _below(timeline: Timeline) -> str:
         f"{escape(shorten(text, _LONGEST))}</span>"
         for form, text in timeline.legend
     ]
-    notes = "".join(f"<p>{escape(note)}</p>" for note in timeline.notes)
-    return f'<p id="legend">{" ".join(signs)}</p>{notes}'
+    return f'<p id="legend">{" ".join(signs)}</p>{_write_notes(timeline)}'
+
+
+def _write_notes(scene: Scene) -> str:
+    return "".join(f"<p>{escape(note)}</p>" for note in scene.notes)
 
 
 def _timeline_data(timeline: Timeline) -> dict[str, Any]:

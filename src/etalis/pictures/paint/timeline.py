@@ -26,7 +26,7 @@ from etalis.pictures.paint.sheet import MARGIN, dashed, stroke, write_sheet
 from etalis.pictures.palette import class_of, look_of
 from etalis.pictures.scene import LaneMark, Timeline
 
-CROWDED = 6  # pixels: a lane with less for each of its marks counts them
+CROWDED = 10  # pixels: a lane with less for each of its marks counts them
 WIDTH = 980
 ROW = 24
 _BAR = 14
@@ -213,7 +213,7 @@ def _label(mark: LaneMark, x0: float, x1: float, y: float, free: float, followin
     """Write a mark's label inside, behind or before it, where there is room; return how far the row is used."""
     text, width = shorten(mark.label, LABEL_CELLS), label_width(mark.label)
     if width + 20 <= x1 - x0:
-        return letter(x0 + 7, y + 4, text), x1 + 8
+        return letter(x0 + (7 if mark.start is not None else 14), y + 4, text), x1 + 8
     if x1 + 10 + width <= following - 6:
         return letter(x1 + 10, y + 4, text), x1 + 10 + width
     if x0 - 10 - width >= free:

@@ -56,9 +56,8 @@ def draw_stream(
 
 
 def _labels(found: Iterable[Event]) -> list[str]:
-    """Return the rules that made something, those with numbers in their order."""
-    made = {event.rule: None for event in found if event.rule is not None}
-    return sorted(made, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0))
+    """Return the rules that made something."""
+    return list(dict.fromkeys(event.rule for event in found if event.rule is not None))
 
 
 def _add(timeline: Timeline, events: Sequence[Event], section: str, forms: Mapping[str, str]) -> None:

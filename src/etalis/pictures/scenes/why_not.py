@@ -17,7 +17,8 @@ from etalis.pictures.paint.axis import are_dates, write_interval, write_moment
 from etalis.pictures.scene import LaneMark, SceneLink, Timeline
 from etalis.temporal.interval import to_seconds
 from etalis.why import why_not as w
-from etalis.why.forms.wording import rule_text
+from etalis.why.forms.repair_text import repair_line
+from etalis.why.forms.wording import Wording, rule_text
 from etalis.why.justification import Occurred, Received
 
 MOST_LANES = 60
@@ -57,8 +58,10 @@ class _WhyNotDrawing:
             answer, because = waiting.popleft()
             for rule in answer.rules:
                 waiting.extend(self._add_rule(rule, because))
+        if found.repair is not None:
+            self.timeline.notes.append(repair_line(found.repair, Wording(self.timeline.dates)))
         if self.left_out:
-            self.timeline.notes.append(f"{self.left_out} further attempts are not drawn")
+            self.timeline.notes.append(f"not drawn: {_further(self.left_out)}")
         if not found.complete:
             self.timeline.notes.append(f"not complete: the budget of {found.steps} steps was reached")
         used = {mark.form for mark in self.timeline.marks}
@@ -88,7 +91,7 @@ class _WhyNotDrawing:
                 (part.because, f"{part.text} did not occur; ") for part in attempt.parts if part.because is not None
             ]
         if rule.more:
-            self.timeline.notes.append(f"rule {rule.rule}: {rule.more} further attempts")
+            self.timeline.notes.append(f"rule {rule.rule}: {_further(rule.more)}")
         return deeper
 
     def _add_attempt(self, attempt: w.Attempt, heading: list[str]) -> None:
@@ -201,6 +204,10 @@ class _WhyNotDrawing:
 
 
 _Key = tuple[str, int, int]
+
+
+def _further(number: int) -> str:
+    return f"{number} further attempt{'' if number == 1 else 's'}"
 
 
 def _key(event: Occurred) -> _Key:

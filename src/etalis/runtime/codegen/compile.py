@@ -7,6 +7,7 @@ becomes a function of its own when reached from another probe.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, assert_never
 
@@ -54,7 +55,7 @@ class Compiler:
         self.evidence = evidence
         self.infer = infer
         self.computed = computed
-        self.told = 100_000
+        self.told = sys.maxsize  # elements of an aggregate that a match tells
         self._typing: Typing | None = None
         self._types: dict[int, Mapping[str, str]] = {}
         self.outlined: dict[int, Callable[..., Any]] = {}

@@ -125,7 +125,7 @@ class Disorder:
         reason = f"it ends at {show_moment(end)}, but the watermark has reached {show_time(reached)}"
         latest, allowed = reached, 0
         if self.watermark is not None and self.watermark.bound < NEVER:
-            latest, allowed = max(reached, *self.watermark.latest.values()), self.watermark.bound
+            latest, allowed = max((reached, *self.watermark.latest.values())), self.watermark.bound
         self.dead.add(name, values, start, end, reason, "late", (latest - end, allowed))
 
     # time

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from etalis.runtime.record.corrected_inputs import CorrectedInputs
 from etalis.runtime.record.kept_past import KeptPast, TakenBack, Told, identify
-from etalis.runtime.snapshot.pieces import MadeKind
+from etalis.runtime.snapshot.pieces import MadeKind, describe_kind
 from etalis.runtime.snapshot.sections import Book
 
 
@@ -17,7 +17,7 @@ def save_past(record: KeptPast, book: Book) -> None:
     book.put_rows(("past inputs",), record.inputs.rows())
     book.put_rows(("past begins",), [(record.inputs.begins,)])
     made = [
-        (kind.name, kind.arity, kind.rule, tuple(kind.attributes), kind.shape, end, start, tuple(rest))
+        (describe_kind(kind), end, start, tuple(rest))
         for events in record.made
         for end, start, kind, *rest in reversed(list(record.made_of(events)))
     ]
@@ -36,8 +36,7 @@ def load_past(record: KeptPast, book: Book) -> None:
     for (begins,) in book.rows(("past begins",)):
         record.inputs.load(book.rows(("past inputs",)), begins)
     kinds: dict[tuple[object, ...], MadeKind] = {}
-    for name, arity, rule, attributes, shape, end, start, rest in book.rows(("past made",)):
-        key = name, arity, rule, attributes, shape
+    for key, end, start, rest in book.rows(("past made",)):
         if key not in kinds:
             kinds[key] = MadeKind(*key)
         record.add_made((end, start, kinds[key], *rest))

@@ -27,13 +27,22 @@ class RopeList:
 
 
 class MadeKind(EventKind):
-    """The kind of events that were made before the snapshot."""
+    """The kind of events that were made before the snapshot, and whether their rule was still there."""
 
-    __slots__ = ("shape",)
+    __slots__ = ("alive", "shape")
 
-    def __init__(self, name: str, arity: int, rule: str | None, attributes: tuple[str, ...], shape: str) -> None:
+    def __init__(
+        self, name: str, arity: int, rule: str | None, attributes: tuple[str, ...], shape: str, alive: bool
+    ) -> None:
         super().__init__(name, arity, rule, attributes)
         self.shape = shape
+        self.alive = alive
+
+
+def describe_kind(kind: EventKind) -> tuple[Any, ...]:
+    """Return a kind as data, of which a `MadeKind` is made."""
+    is_alive = getattr(kind, "alive", True)
+    return kind.name, kind.arity, kind.rule, tuple(kind.attributes), kind.shape, bool(is_alive)
 
 
 _CLASSES = (RopeList, RunRope, FollowedRun, FoldRope, SeveralRopes, RaisedRope, FlatRope, CutRope)
@@ -176,7 +185,7 @@ def _content(piece: Any) -> tuple[Any, ...]:
     match piece:
         case tuple():
             end, start, kind, *rest = piece
-            return (end, start, (kind.name, kind.arity, kind.rule, tuple(kind.attributes), kind.shape), *rest)
+            return (end, start, describe_kind(kind), *rest)
         case RopeList(elements=elements):
             return tuple(elements)
         case RunRope():

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from etalis.language import syntax as s
-from etalis.why.checking.occurrences import RunRecord, Sighting, group, run, total, value_of
+from etalis.why.checking.occurrences import RunRecord, Sighting, group, run, slide, total, value_of
 from etalis.why.checking.rule_text import TextPart, limits
 from etalis.why.justification import Body, FoldedValue, Node
 
@@ -125,6 +125,8 @@ def check_fold(
 ) -> list[Sighting]:
     """Return what an aggregate is over its elements."""
     elements = [each[0] for each in sides]
+    if a is None and not elements:
+        raise WrongNodeError(body, "it has no elements")
     if any(a is not None and not a.end < b.start for b in elements):
         raise WrongNodeError(body, "an element does not start after the opener ended")
     if any(b.known > c.known for b, c in pairwise(elements)):
@@ -133,14 +135,25 @@ def check_fold(
     if any(value_of(fold, b) is None for b in elements) or any(bound != groups[0] for bound in groups):
         raise WrongNodeError(body, "an element is of another group, or no number")
     if elements and (policy == "unrestricted" or is_single(part.below[-1])):
-        last = elements[-1]
-        told, all_of = (Counter(b.events for b in each) for each in (elements, record.counted(part, fold, a, last)))
-        if told - all_of or any(told[events] < n for events, n in all_of.items() if events != last.events):
-            raise WrongNodeError(body, "an element is missing, or one too many")
+        _check_taken(record, part, body, fold, a, elements)
     value = total(fold, elements)
     if body.kind != fold.kind or value is None or value != body.value:
         raise WrongNodeError(body, f"the {fold.kind} of its elements is {value}")
     return record.folded(part, fold, a, elements)
+
+
+def _check_taken(
+    record: RunRecord, part: TextPart, body: Body, fold: s.Aggregate, a: Sighting | None, elements: list[Sighting]
+) -> None:
+    """Check that an aggregate is over all that had come; of what came with the last element some may be later."""
+    last = elements[-1]
+    seen = [b for b in record.elements(part, a, last, part.groups) if value_of(fold, b) is not None]
+    with_last = [b for b in elements if b.known == last.known]
+    expected = [*(b for b in seen if b.known < last.known), *with_last]
+    expected = slide(part, expected) if a is None else expected
+    too_many = Counter(b.events for b in with_last) - Counter(b.events for b in seen if b.known == last.known)
+    if too_many or Counter(b.events for b in elements) != Counter(b.events for b in expected):
+        raise WrongNodeError(body, "an element is missing, or one too many")
 
 
 def is_single(part: TextPart) -> bool:

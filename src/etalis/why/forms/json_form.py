@@ -14,6 +14,7 @@ from etalis.why import justification as j
 from etalis.why import why_not as w
 from etalis.why.forms.json_rows import BY_CLASS, read_inline, write_fields
 from etalis.why.printable import form
+from etalis.why.repairing.data import MoveEvent, RemoveEvent, Repair
 
 _TESTS = (j.WithinWindow, j.ConditionHeld, j.Nothing, j.AloneBetween, j.TakenUnder)
 
@@ -34,7 +35,14 @@ def write_why_not(found: w.WhyNot) -> dict[str, Any]:
     return {"root": numbers[id(found)], "nodes": plain}
 
 
-def from_dict(plain: Mapping[str, Any]) -> j.Justification | w.WhyNot:
+@form("Repair", "dict")
+def write_repair(found: Repair) -> dict[str, Any]:
+    """Return a repair as plain data."""
+    numbers, plain = _write_nodes(found)
+    return {"root": numbers[id(found)], "nodes": plain}
+
+
+def from_dict(plain: Mapping[str, Any]) -> j.Justification | w.WhyNot | Repair:
     """Return the explanation that `to_dict` has written."""
     nodes: dict[int, Any] = {}
     try:
@@ -43,13 +51,13 @@ def from_dict(plain: Mapping[str, Any]) -> j.Justification | w.WhyNot:
         root = nodes[plain["root"]]
     except (LookupError, TypeError, ValueError, StopIteration) as error:
         raise InputError(Problem("E402", f"no explanation: {error!r}", hint="give what to_json has written")) from None
-    if isinstance(root, w.WhyNot):
+    if isinstance(root, w.WhyNot | Repair):
         return root
     told = plain["program"], plain["level"], plain["complete"]
     return j.Justification(root, *told, tuple(plain.get("notes", ())))
 
 
-def from_json(text: str) -> j.Justification | w.WhyNot:
+def from_json(text: str) -> j.Justification | w.WhyNot | Repair:
     """Return the explanation that `to_json` has written."""
     try:
         plain = json.loads(text)
@@ -93,6 +101,9 @@ def _referred(found: Any) -> Iterator[Any]:
     if isinstance(found, w.WhyNot):
         yield from _answered(found)
         return
+    if isinstance(found, Repair):
+        yield from _changed(found)
+        return
     for child in j.below(found):
         stands_inside = isinstance(child, _TESTS) or (
             isinstance(found, j.Derived) and child is found.body and not isinstance(child, j.Occurred)
@@ -126,3 +137,11 @@ def _answered(found: w.WhyNot) -> Iterator[Any]:
                 case _:
                     pass
     yield from (affair.event for affair in affairs if affair.event is not None)
+    if found.repair is not None:
+        yield from _changed(found.repair)
+
+
+def _changed(found: Repair) -> Iterator[Any]:
+    """Yield the events that a repair refers to."""
+    yield from (change.event for change in found.changes if isinstance(change, RemoveEvent | MoveEvent))
+    yield from (*found.gained, *found.lost)

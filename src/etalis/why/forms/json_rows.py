@@ -24,6 +24,7 @@ from etalis.temporal.json_values import from_plain, to_plain
 from etalis.why import justification as j
 from etalis.why import why_not as w
 from etalis.why.bound_terms import bind_pattern
+from etalis.why.repairing import data as r
 
 Numbers = Mapping[int, int]  # the number of a node by its identity
 Nodes = Mapping[int, Any]  # the node of a number
@@ -227,8 +228,13 @@ ROWS = (
     _row(w.RuleAnswer, "rule", rule=RAW, text=RAW, attempts=INLINES, more=RAW, affairs=INLINES),
     _row(
         w.WhyNot, "why_not", question=RAW, rules=INLINES, occurred=INLINE, unknown=RAW, affairs=INLINES, complete=RAW,
-        steps=RAW, events=NODES,
+        steps=RAW, events=NODES, repair=INLINE,
     ),
+    _row(r.AddEvent, "add"),
+    _row(r.RemoveEvent, "remove", event__remove=NODE),
+    _row(r.MoveEvent, "move", event__move=NODE, start=TIME, end=TIME),
+    _row(r.AddFact, "add_fact", atom__add_fact=TERM, since=TIME),
+    _row(r.Repair, "repair", changes__repair=INLINES, status=RAW, gained=NODES, lost=NODES, runs=RAW),
 )  # fmt: skip
 BY_CLASS = {row.cls: row for row in ROWS}
 BY_KIND = {row.kind: row for row in ROWS}

@@ -169,7 +169,7 @@ def term_text(term: Term) -> str:
     """Write a term however deep it is: goals with their operators, all else without.
 
     >>> term_text(("f", 1, ("prolog", (">", 1, 0)), make_list(["a", "B"])))
-    "f(1,prolog(1>0),[a,'B'])"
+    "f(1,prolog(1 > 0),[a,'B'])"
     """
     pieces: list[str] = []
     names: dict[Variable, str] = {}

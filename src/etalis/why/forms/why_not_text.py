@@ -14,6 +14,7 @@ from etalis.language.printer import print_term, seconds
 from etalis.why import justification as j
 from etalis.why import why_not as w
 from etalis.why.bound_terms import bind_term
+from etalis.why.forms.repair_text import repair_line
 from etalis.why.forms.text_form import tree_lines
 from etalis.why.forms.wording import Wording, rule_text
 from etalis.why.printable import form
@@ -72,6 +73,8 @@ class _Answer:
         else:
             yield from self.failed(found, nested)
         yield from ((0, self.affair(affair)) for affair in found.affairs)
+        if found.repair is not None:
+            yield 0, f"  {repair_line(found.repair, self.wording)}"
         if not found.complete:
             yield 0, f"not all attempts were looked at: the budget of {found.steps:,} steps is reached"
 

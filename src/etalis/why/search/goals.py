@@ -12,7 +12,7 @@ from etalis.language import syntax as s
 from etalis.language.lower import to_syntax
 from etalis.language.traversal import variables
 from etalis.temporal.interval import to_microseconds
-from etalis.why.conditions import ConditionAsker, Key, times_of
+from etalis.why.reading.conditions import ConditionAsker, Key, times_of
 from etalis.why.why_not import KnownLater, Refuted
 
 if TYPE_CHECKING:

@@ -111,6 +111,7 @@ class HistoryAgain:
     paths: dict[int, list[Path]] = field(default_factory=dict)
     building: str = ""
     learned: dict[Kind, int] = field(default_factory=dict)
+    isolates: bool = False
     built: dict[int, Built] = field(default_factory=dict)
     number: int = 0
     now: int = BEGINNING
@@ -118,7 +119,10 @@ class HistoryAgain:
     def __post_init__(self) -> None:
         program, settings = self.core.program, self.core.rules.settings
         actions = [action for life in self.lives for action in _actions(life.rule)]
-        knowledge = self.knowledge = KnowledgeThen(self.core, actions)
+        parts = [part for life in self.lives for part in postorder(life.rule.pattern)]
+        self.isolates = any(isinstance(part, s.Isolated) for part in parts)
+        multiplied = [x.goal for x in parts if isinstance(x, s.Condition) and x.kind == "event_multiply"]
+        knowledge = self.knowledge = KnowledgeThen(self.core, actions, multiplied)
         self.learned = {kind: len(changes) for kind, changes in knowledge_changes(program.tree).items()}
         self.world = World(
             relations(settings.relations), knowledge.solve, frozenset(known_events(program.tree)), [],
@@ -136,7 +140,7 @@ class HistoryAgain:
             case ModelJoin():
                 noting = NotingJoin(made, self.notes)
             case Anchored() if made.scope.policy.restricts:
-                noting = NotingAnchored(made, self.notes)
+                noting = NotingAnchored(made, self.notes, self.isolates)
             case Runs() if made.scope.policy.restricts:
                 noting = NotingRuns(made, self.notes)
             case _:

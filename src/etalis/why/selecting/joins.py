@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -74,7 +75,7 @@ class NotingJoin:
         """Return what a policy takes of all that waits: each with the pair and what it passes the tests as."""
         policy = self.model.policy
         chosen = []
-        for y in by_preference(policy, list(self.stores[1 - stay.side].group(stay.instance))):
+        for y in by_preference(policy, self._within(stay)):
             pair = self._pair(stay, y)
             passed = [] if pair is None else self.model.tests(pair)
             if pair is not None and passed:
@@ -82,6 +83,13 @@ class NotingJoin:
                 if policy.select in {"earliest", "latest"}:
                     break
         return chosen
+
+    def _within(self, stay: Stay) -> list[Stay]:
+        """Return what waits on the other side, without what ended too long ago for the window of a sequence."""
+        group, window = self.stores[1 - stay.side].group(stay.instance), self.model.tests.window
+        if window is None or stay.side == 0 or not self.model.relation.sequential:
+            return list(group)
+        return group[bisect_left(group, stay.instance.end - window, key=lambda y: y.instance.end) :]
 
     def _ordered(self, x: Stay, y: Stay) -> tuple[Stay, Stay]:
         return (x, y) if x.side == 0 else (y, x)

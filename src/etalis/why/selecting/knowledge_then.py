@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 class KnowledgeThen:
     """The knowledge of an engine, as of the input that is processed again; actions are not asked at all."""
 
-    def __init__(self, core: Core, actions: Iterable[s.Term]) -> None:
+    def __init__(self, core: Core, actions: Iterable[s.Term], multiplied: Iterable[s.Term]) -> None:
         self._core = core
         self._actions = {id(action): action for action in actions}
+        self._multiplied = {id(goal): goal for goal in multiplied}  # asked for all solutions
         self._solver = copy(core.rules.conditions.solver)
         self._solver.host = Host(clock=core.tell_time)
         self._goals: dict[int, tuple[s.Term, Goal]] = {}
+        self._prepared: dict[tuple[int, tuple[str, ...], bool], tuple[tuple[str, ...], Callable[..., Any]]] = {}
         self._views: list[Any] = []
 
     def reach(self, number: int, time: int) -> None:
@@ -64,4 +66,14 @@ class KnowledgeThen:
             return (bindings,)
         if id(goal) not in self._goals:
             self._goals[id(goal)] = (goal, to_logic(goal))
-        return self._solver.solve(self._goals[id(goal)][1], bindings, times)
+        asked = self._goals[id(goal)][1]
+        given = tuple([name for name in bindings if name in asked.variables])
+        key = (id(goal), given, bool(times))
+        if key not in self._prepared:
+            free = tuple(name for name in asked.variables if name not in bindings)
+            prepare = self._solver.prepare_all if id(goal) in self._multiplied else self._solver.prepare
+            self._prepared[key] = free, prepare(asked, given, free, tuple(times))
+        free, answer = self._prepared[key]
+        found = answer(*[bindings[name] for name in given], *times.values())
+        rows = found if id(goal) in self._multiplied else () if found is None else (found,)
+        return [{n: value for n, value in zip(free, row, strict=True) if value is not None} for row in rows]

@@ -7,7 +7,7 @@ from typing import Any
 
 from etalis.semantics.chains import taking, told_of
 from etalis.semantics.counting import Anchored, ModelRun, Runs, limits_of
-from etalis.semantics.matches import Instance, join, whole
+from etalis.semantics.matches import Bindings, Instance, join, settled, tell, whole
 from etalis.semantics.operators import rank, restrict, select, together
 from etalis.why.selecting.joins import by_preference
 from etalis.why.selecting.stays import (
@@ -24,11 +24,10 @@ from etalis.why.why_not import Withheld
 
 @dataclass(slots=True, eq=False)
 class CountedElement:
-    """An element when it came: the candidates to count it after, the chosen ones, and the matches that it made."""
+    """An element when it came: what it was counted after, where that count began, and the matches that it made."""
 
     stay: Stay
-    candidates: list[Stay]
-    chosen: list[Stay]
+    chosen: dict[Stay, int | None] = field(default_factory=dict)  # where the count began; None: it has ended
     made: dict[Stay, NotedMatch] = field(default_factory=dict)
     merged: bool = False
 
@@ -39,6 +38,7 @@ class NotingAnchored:
 
     model: Anchored
     notes: SelectionNotes
+    isolates: bool  # whether `iso` asks for the parts of a pair
     lefts: StayingList = field(init=False)
     stays: list[Stay] = field(default_factory=list)
     counted: list[CountedElement] = field(default_factory=list)
@@ -64,25 +64,31 @@ class NotingAnchored:
         x = restrict(x, model.shared)
         stay = Stay(x, 1, notes.begin(), notes.seen())
         model.elements.append(x)
-        candidates = []
-        for left in sorted(self.lefts, key=lambda left: rank(left.instance)):
+        chosen = []
+        for left in by_preference(policy, list(self.lefts.group(x))):
             a = left.instance
-            bindings = join(a.bindings, x.bindings)
-            limits = None if bindings is None or not a.end < x.start else limits_of(model.repeat, bindings, model.scope)
-            if bindings is not None and limits is not None:
-                held: Any = ((self.lefts, a),)
-                pair = replace(model.pair_of(a, x, bindings, limits), holds=held)
-                passed = model.tests(pair)
-                if passed:
-                    candidates.append((left, limits, pair, passed))
-        chosen = select(policy, candidates)
-        noted = CountedElement(stay, [c[0] for c in candidates], [c[0] for c in chosen])
+            bindings = join(a.bindings, x.bindings) if a.end < x.start else None
+            limits = None if bindings is None else limits_of(model.repeat, bindings, model.scope)
+            if bindings is None or limits is None:
+                continue
+            count = model.continued(a, x, bindings, limits)
+            pair = self._pair(a, x, x.start if count is None else count.start, bindings)
+            passed = model.tests(pair)
+            if passed:
+                chosen.append((left, limits, pair, passed))
+                if policy.select in {"earliest", "latest"}:
+                    break
+        noted = CountedElement(stay)
         self.counted.append(noted)
         complete = []
         for left, limits, pair, passed in chosen:
             told = model.count(left.instance, x, pair.bindings, limits)
+            count = model.counts.get((left.instance, frozenset(pair.bindings.items())))
+            noted.chosen[left] = None if count is None else pair.last
             if told is not None:
                 noted.made[left] = NotedMatch(pair.start, pair.end)
+                parts = left.instance.parts | told(None)
+                pair, passed = replace(pair, parts=parts), [replace(m, parts=parts) for m in passed]
                 complete.append((told, pair, passed, noted.made[left]))
         matches = [(replace(m, told=told), match) for told, _, passed, match in complete for m in passed]
         if policy.select == "together" and complete:
@@ -95,6 +101,16 @@ class NotingAnchored:
             notes.climbing = match
             model.emit(m)
             notes.climbing = None
+
+    def _pair(self, a: Instance, x: Instance, start: int, bindings: Bindings) -> Instance:
+        """Return what L and this B would match as; `start` is where the repetition begins."""
+        parts = a.parts | x.parts
+        if self.isolates:
+            group = self.model.group(a, bindings)
+            parts = a.parts.union(*(b.parts for b in group if start <= b.start <= x.start))
+        held: Any = ((self.lefts, a),)
+        told = settled(tell(a, x))
+        return Instance(a.start, x.end, bindings, a.first, start, parts, told, origin=a, holds=held)
 
     # what was
 
@@ -139,11 +155,30 @@ class NotingAnchored:
         """Return why an element was not counted after a left side."""
         if not a.is_there(noted.stay.came):
             return self.notes.taken(a)
-        if a in noted.chosen or a not in noted.candidates:
+        if a in noted.chosen:
             return None
-        ranked = list(by_preference(self.model.scope.policy, noted.candidates))
-        before = [self.notes.shown(y.instance) for y in ranked[: ranked.index(a)]]
-        return Withheld("not_chosen", self.notes.shown(a.instance), tuple(before))
+        policy, lefts = self.model.scope.policy, [y for y in self.stays if y.kind != "same"]
+        there = [y for y in lefts if y.is_there(noted.stay.came) and self._key(y) == self._key(a)]
+        ranked = sorted(there, key=lambda y: (*rank(y.instance), y.came))
+        with self.notes.under(noted.stay.view):
+            candidates = [y for y in by_preference(policy, ranked) if self._is_candidate(y, noted)]
+        if a not in candidates:
+            return None
+        before = [self.notes.shown(y.instance) for y in candidates[: candidates.index(a)]]
+        return Withheld("not_chosen", self.notes.shown(a.instance), tuple(before)) if before else None
+
+    def _key(self, stay: Stay) -> Any:
+        return self.lefts.key_of(stay.instance)
+
+    def _is_candidate(self, a: Stay, noted: CountedElement) -> bool:
+        """Tell whether an element could have been counted after a left side."""
+        x = noted.stay.instance
+        bindings = join(a.instance.bindings, x.bindings)
+        if bindings is None or not a.instance.end < x.start:
+            return False
+        before = (n.chosen[a] for n in reversed(self.counted[: self.counted.index(noted)]) if a in n.chosen)
+        begun = next(before, None)
+        return bool(self.model.tests(self._pair(a.instance, x, x.start if begun is None else begun, bindings)))
 
 
 @dataclass(slots=True, eq=False)
@@ -152,7 +187,7 @@ class NotedRun:
 
     run: ModelRun
     stay: Stay
-    made: list[tuple[Instance, NotedMatch]] = field(default_factory=list)
+    made: list[Instance] = field(default_factory=list)  # the elements that made a match
 
 
 @dataclass(slots=True, eq=False)
@@ -206,7 +241,7 @@ class NotingRuns:
                 held: Any = ((self, run),)
                 made = whole(run.start, run.end, run.bindings, run.parts, told, origin=run, holds=held)
                 found.append((made, match))
-                noted.made.append((made, match))
+                noted.made.append(x)
         if policy.select == "together" and found:
             combined = together([made for made, _ in found], sequential=False)
             found = [(combined, NotedMatch(combined.start, combined.end))]
@@ -222,7 +257,7 @@ class NotingRuns:
         """Return why no run goes from one element to another."""
         notes = self.notes
         begun = [n for n in self.all_runs if any(_begins(notes, b, first) for b in n.run.elements)]
-        if any(_begins(notes, n.run.elements[0], first) and _made_upto(n, last) for n in begun):
+        if any(_begins(notes, n.run.elements[0], first) and any(_ends(notes, b, last) for b in n.made) for n in begun):
             return None
         for noted in begun:
             element = next(b for b in noted.run.elements if _begins(notes, b, first))
@@ -237,10 +272,6 @@ class NotingRuns:
                 by = tuple(NotedMatch(n.run.start, n.run.end).shown() for n in others)
                 return Withheld("not_chosen", notes.shown(noted.run), by)
         return None
-
-
-def _made_upto(noted: NotedRun, last: InstanceKey) -> bool:
-    return any(made.end == last.end for made, _ in noted.made)
 
 
 def _ends(notes: SelectionNotes, element: Instance, asked: InstanceKey) -> bool:

@@ -1,20 +1,22 @@
-"""The events of a run as its engine keeps them at level `full`: received, made and raised, with their explanations."""
+"""The events of a run as its engine keeps them at level `full`: received, made and raised."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from etalis.errors import EventError, Problem
-from etalis.temporal.event import Event, EventKind, new_event
-from etalis.why.build import JustificationBuilder
-from etalis.why.justification import Occurred
+from etalis.runtime.record.kept_past import identify
+from etalis.temporal.event import Event, EventKind, Retraction, new_event
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
 
 
-class Past:
-    """The events within the horizon: those `received` with their `numbers`, and those that rules or actions `made`."""
+class PastEvents:
+    """The events within the horizon: those `received` with their `numbers`, and those that rules or actions `made`.
+
+    What a correction took away is a retraction. `raws` are those made as they were made, by identity.
+    """
 
     def __init__(self, core: Core) -> None:
         if core.record is None:
@@ -34,11 +36,9 @@ class Past:
             self.numbers.append(number)
         heads = {planned.head.kind: place for place, (planned, _) in reversed([*enumerate(core.rules.rules)])}
         raws = sorted(core.record.all_made(), key=lambda raw: heads.get((raw[2].name, raw[2].arity), len(heads)))
+        if core.program.settings.corrects:  # what a correction took away and another brought back is kept twice
+            raws = list({identify(raw): raw for raw in raws}.values())
         raws += [raw for _, raw in core.record.raised]
-        self.made = [new_event(Event, raw) for raw in raws]
-        self._raws = dict(zip(map(id, self.made), raws, strict=True))
-        self._builder = JustificationBuilder(core)
-
-    def explain(self, event: Event) -> Occurred:
-        """Return why one of the events that were made occurred."""
-        return self._builder.event(self._raws[id(event)])
+        taken_back = core.record.taken_back
+        self.made = [new_event(Event if taken_back(raw) is None else Retraction, raw) for raw in raws]
+        self.raws = dict(zip(map(id, self.made), raws, strict=True))

@@ -25,7 +25,7 @@ from etalis.logic.proof import ProofStep, Prover
 from etalis.logic.terms.unify import Term, from_value
 from etalis.temporal.interval import to_seconds
 from etalis.temporal.rope import Rope, flatten
-from etalis.why.parts import MatchPart
+from etalis.why.reading.parts import MatchPart
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
@@ -58,8 +58,11 @@ class ConditionAsker:
         self._outline = Outline(core.program.tree)
         self._known_effects: dict[int, tuple[s.Term, list[str]]] = {}
 
-    def ask(self, condition: s.Condition, part: MatchPart) -> HeldCondition:
-        """Return how a condition on a part holds; `part.bound` are the values it was asked with."""
+    def ask(self, condition: s.Condition, part: MatchPart, passed: int = 0) -> HeldCondition:
+        """Return how a condition on a part holds; `part.bound` are the values it was asked with.
+
+        Of the solutions of `event_multiply` so many are passed over.
+        """
         assert part.start is not None
         assert part.end is not None
         goal = condition.goal
@@ -73,7 +76,7 @@ class ConditionAsker:
         held: HeldCondition | None = None
         for view in self._views(part.rope, part.end):
             with self.seeing(view, part.end):
-                held = self._solve(condition, given, wanted, times, part.end)
+                held = self._solve(condition, given, wanted, times, part, part.turn + passed)
                 if held.note is None:
                     return held
         assert held is not None
@@ -95,18 +98,23 @@ class ConditionAsker:
         given: dict[str, Value],
         wanted: dict[str, Value],
         times: Mapping[Key, Value],
-        end: int,
+        part: MatchPart,
+        skipped: int,
     ) -> HeldCondition:
-        """Return the first solution that agrees with the match; otherwise say what is answered now."""
-        goal = to_logic(condition.goal)
+        """Return the first solution that agrees with the match, of several after others; else what is found now."""
+        goal, end = to_logic(condition.goal), part.end
+        assert end is not None
         own = {v: x for v, x in wanted.items() if v not in given}
+        passed: list[dict[str, Value]] = []
         try:
             found = None
             for solution in self._solver.solve(goal, given, times):
                 found = {v: x for v, x in solution.items() if v not in given and not v.startswith("_#")}
                 if all(found.get(v, x) == x for v, x in own.items()):
-                    proof = self.prove(condition.goal, solution, times)
-                    return HeldCondition(condition, end, given | found, proof)
+                    if condition.kind != "event_multiply" or (len(passed) >= skipped and found not in passed):
+                        proof = self.prove(condition.goal, solution, times)
+                        return HeldCondition(condition, end, given | found, proof)
+                    passed += [found] if found not in passed else []
                 if condition.kind != "event_multiply":  # the first solution counts
                     break
             note = "it has no solution now" if found is None else "it is answered otherwise now"

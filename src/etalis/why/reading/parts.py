@@ -14,10 +14,20 @@ from typing import Any, NamedTuple, assert_never
 from etalis.data.values import Value
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import mentioned as find_mentioned
-from etalis.language.traversal import names, variables
+from etalis.language.traversal import names, postorder, variables
 from etalis.semantics.matches import match_all
 from etalis.temporal.relation import Relation
-from etalis.temporal.rope import CutRope, FlatRope, FoldRope, FollowedRun, Rope, RunRope, SeveralRopes
+from etalis.temporal.rope import (
+    CutRope,
+    FlatRope,
+    FoldRope,
+    FollowedRun,
+    MixedFold,
+    Rope,
+    RunRope,
+    SeveralRopes,
+    flatten,
+)
 
 
 class LeafEvent(NamedTuple):
@@ -78,6 +88,7 @@ class MatchPart:
     unknown: bool = False
     bound: dict[str, Value] = field(default_factory=dict)  # filled from the leaves up
     value: Value = None  # of an aggregate
+    turn: int = 0  # in an element: how many of the same inputs came before it
     tests: list[Any] = field(default_factory=list)
 
 
@@ -118,6 +129,8 @@ class PartReader:
             part = waiting.pop()
             parts.append(part)
             self._open(part)
+            for inner in (*part.left, *part.right):
+                inner.turn = inner.turn or part.turn
             waiting += [*part.right, *part.left]
         reading = MatchReading(parts)
         for part in reading.upwards():
@@ -216,6 +229,8 @@ class PartReader:
             part.left = [self._part(left, run.left, part.outer | inside | bounds, part.scope)]
         visible = part.outer | bounds | (frozenset() if left is None else self.mentioned(left))
         part.right = [self._element(repeat.pattern, rope, visible, visible, part.scope) for *_, rope in run.taken()]
+        several = run.run if isinstance(run, FollowedRun) else run
+        _number_alike(repeat.pattern, part.right, [rope for *_, rope in several.elements[: several.first]])
 
     def _open_fold(self, part: MatchPart, left: s.Pattern | None, fold: s.Aggregate) -> None:
         rope: FoldRope = part.rope
@@ -225,6 +240,7 @@ class PartReader:
         visible = part.outer | _variables(fold.result) | (frozenset() if left is None else self.mentioned(left))
         around, shared = visible | taken_of, visible - taken_of
         part.right = [self._element(fold.pattern, one, around, shared, part.scope) for one in rope.taken()]
+        _number_alike(fold.pattern, part.right, [] if isinstance(rope, MixedFold) else rope.elements[: rope.first])
 
     def _element(
         self, pattern: s.Pattern, rope: Rope, outer: frozenset[str], shared: frozenset[str], scope: BindingScope
@@ -296,6 +312,18 @@ def alternatives(pattern: s.Pattern) -> list[s.Pattern]:
         else:
             found.append(one)
     return found
+
+
+def _number_alike(pattern: s.Pattern, elements: list[MatchPart], before: list[Rope]) -> None:
+    """Number the elements that are different solutions for the same inputs; some may not contribute any more."""
+    if not any(isinstance(node, s.Condition) and node.kind == "event_multiply" for node in postorder(pattern)):
+        return
+    last, turn = None, 0
+    for rope, part in [*((rope, None) for rope in before), *((part.rope, part) for part in elements)]:
+        inputs = flatten(rope)
+        last, turn = inputs, turn + 1 if inputs == last else 0
+        if part is not None:
+            part.turn = turn
 
 
 def _hull(parts: list[MatchPart]) -> tuple[int, int]:

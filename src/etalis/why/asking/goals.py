@@ -28,6 +28,7 @@ from etalis.why.forms.manual_form import manual_text
 from etalis.why.forms.term_form import atom, justification_term, number, term_text
 from etalis.why.forms.udraw import udraw_text
 from etalis.why.justify import justify_raw, refuse_numbers
+from etalis.why.search.ask import why_not
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
@@ -140,12 +141,10 @@ def _occurrences(core: Core, machine: Machine, event: Term, times: Times) -> lis
 
 def _negative(core: Core, event: Term, interval: Term, times: Times) -> Iterator[Term]:
     """Yield why an event did not occur; nothing, if it did on another interval than the one that is asked for."""
-    from etalis.why.search.ask import why_not
-
     start, end = times
     hull = None if start is None or end is None else (start, end)
     at = end if start is None else None
-    answer = why_not(core, term_text(event), at=at, between=None, interval=hull, limit=1, depth=5, budget=100_000)
+    answer = why_not(core, term_text(event), at=at, interval=hull, limit=1)
     if answer.occurred is None:
         yield ("justified", event, interval, why_not_term(answer))
 
