@@ -24,7 +24,7 @@ from etalis.why.justify import justify_raw, occurrences, read_question
 from etalis.why.rule_texts import RuleTexts, program_digest
 from etalis.why.search.measure import AskedTimes, Measure, Tester
 from etalis.why.search.missing import PartLimits
-from etalis.why.search.ranking import SearchBudget, rank
+from etalis.why.search.ranking import StepBudget, rank
 from etalis.why.search.report import AttemptReport
 from etalis.why.search.shape import ShapeLeaf, shapes
 from etalis.why.why_not import TimeRange
@@ -56,7 +56,7 @@ def why_not(
     happened = _happened(core, pattern, asked)
     if happened is not None:
         return happened
-    search = _Search(core, pattern, limit, SearchBudget(budget))
+    search = _Search(core, pattern, limit, StepBudget(budget))
     if not search.makers((pattern.name, len(pattern.args))):
         return w.WhyNot(print_pattern(pattern), unknown=_unknown(core, pattern))
     found = search.answer(_Question(pattern, asked, depth))
@@ -129,7 +129,7 @@ Asking = Generator["_Question", w.WhyNot, w.WhyNot]
 class _Search:
     """All questions that one question leads to."""
 
-    def __init__(self, core: Core, question: s.EventPattern, limit: int, budget: SearchBudget) -> None:
+    def __init__(self, core: Core, question: s.EventPattern, limit: int, budget: StepBudget) -> None:
         self._core = core
         self._limit = limit
         self._budget = budget

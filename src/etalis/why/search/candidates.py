@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from etalis.language import syntax as s
 from etalis.why.search.counted import countings
 from etalis.why.search.extents import MISSING, Choice, Counted, Taken
-from etalis.why.search.instances import SeenEvent
+from etalis.why.search.instances import PartEvent
 from etalis.why.search.measure import Measure
 from etalis.why.search.shape import ShapeLeaf, ShapeNode
 
@@ -27,7 +27,7 @@ class Supply:
         self.leaf = leaf.number
         shelf = measure.tester.instances.of((pattern.name, len(pattern.args)))
         self._found = shelf.fitting(pattern.args, choice.bound)
-        present = [x for x in choice.taken if isinstance(x, SeenEvent | Counted)]
+        present = [x for x in choice.taken if isinstance(x, PartEvent | Counted)]
         self._low = min((x.start for x in present), default=None)
         self._high = max((x.end for x in present), default=None)
         self._before = _must_end_before(measure, choice, leaf)
@@ -60,7 +60,7 @@ class Supply:
         """What the next one costs at least; None if there is none."""
         return min((cost for cost in self._costs if cost is not None), default=None)
 
-    def draw(self) -> SeenEvent:
+    def draw(self) -> PartEvent:
         """Take the next one."""
         down, up = self._costs
         if up is None or (down is not None and down <= up):
@@ -74,7 +74,7 @@ class Supply:
         return found
 
 
-def _end(x: SeenEvent) -> int:
+def _end(x: PartEvent) -> int:
     return x.end
 
 
@@ -84,7 +84,7 @@ def _must_end_before(measure: Measure, choice: Choice, leaf: ShapeLeaf) -> int |
     if node is None or node.operator is None or not measure.tester.relations[node.operator].sequential:
         return None
     right = choice.taken[leaf.number + 1 : node.leaves[1]]
-    starts = [x.start for x in right if isinstance(x, SeenEvent | Counted)]
+    starts = [x.start for x in right if isinstance(x, PartEvent | Counted)]
     return min(starts) if starts and len(starts) == len(right) else None
 
 
@@ -104,7 +104,7 @@ def others(measure: Measure, choice: Choice, leaf: ShapeLeaf) -> Iterator[Taken]
     """Yield what a leaf may be that is no supply of events: a point in time, elements that are counted, or missing."""
     match leaf.pattern:
         case s.TimePoint(time=time):
-            yield SeenEvent("", (), time, time, None, 0)
+            yield PartEvent("", (), time, time, None, 0)
         case s.Repeat() | s.Aggregate():
             yield from countings(measure, choice, leaf)
             yield MISSING

@@ -10,8 +10,8 @@ from etalis.language import syntax as s
 from etalis.semantics.matches import match
 from etalis.temporal.aggregate import FOLDS, has_no_value
 from etalis.why.checking.rule_text import ground, join, limits
-from etalis.why.search.extents import Choice, Counted, Failure, Reach
-from etalis.why.search.instances import SeenEvent
+from etalis.why.search.extents import Choice, Counted, Failure, PartExtent
+from etalis.why.search.instances import PartEvent
 from etalis.why.search.measure import Measure
 from etalis.why.search.shape import ShapeLeaf
 from etalis.why.search.sightings import EVER, Holding
@@ -38,12 +38,12 @@ def countings(measure: Measure, choice: Choice, leaf: ShapeLeaf) -> Iterator[Cou
 
 
 def _groups(
-    measure: Measure, choice: Choice, leaf: ShapeLeaf, opener: Reach | None
+    measure: Measure, choice: Choice, leaf: ShapeLeaf, opener: PartExtent | None
 ) -> list[tuple[dict[str, Value], Group]]:
     """Return the elements after the left side and before what follows, by the values that group them."""
     assert leaf.element is not None
     low = None if opener is None else opener.end
-    following = [x.start for x in choice.taken[leaf.number + 1 :] if isinstance(x, SeenEvent | Counted)]
+    following = [x.start for x in choice.taken[leaf.number + 1 :] if isinstance(x, PartEvent | Counted)]
     high = min(following, default=EVER)
     last = measure.asked.end[1]
     if last is not None and leaf.number + 1 == len(choice.taken) and last + 1 < high:
@@ -65,7 +65,7 @@ def _runs(
     repeat: s.Repeat,
     choice: Choice,
     leaf: ShapeLeaf,
-    opener: Reach | None,
+    opener: PartExtent | None,
     bound: dict[str, Value],
     elements: Group,
 ) -> Iterator[Counted]:
@@ -117,7 +117,7 @@ def _folds(
     fold: s.Aggregate,
     choice: Choice,
     leaf: ShapeLeaf,
-    opener: Reach | None,
+    opener: PartExtent | None,
     bound: dict[str, Value],
     elements: Group,
 ) -> Iterator[Counted]:
@@ -146,7 +146,7 @@ def _apart(value: Value, wanted: Value) -> float:
 
 
 def _folded(
-    counted: Group, opener: Reach | None, time: int, bound: dict[str, Value], value: Value,
+    counted: Group, opener: PartExtent | None, time: int, bound: dict[str, Value], value: Value,
     failures: tuple[Failure, ...],
 ) -> Counted:  # fmt: skip
     start = min((x.start for x in counted), default=time if opener is None else opener.times[0])
@@ -154,7 +154,7 @@ def _folded(
 
 
 def _values(
-    fold: s.Aggregate, leaf: ShapeLeaf, opener: Reach | None, elements: Group
+    fold: s.Aggregate, leaf: ShapeLeaf, opener: PartExtent | None, elements: Group
 ) -> Iterator[tuple[Value, int, Group]]:
     """Yield the values that an aggregate had, when, and of which elements."""
     row = FOLDS[fold.kind]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from etalis.data.values import Value
 from etalis.temporal.relation import Relation
-from etalis.why.search.instances import SeenEvent
+from etalis.why.search.instances import PartEvent
 from etalis.why.search.sightings import Holding
 
 
@@ -36,7 +36,7 @@ class Counted:
         return self.elements[-1].events[-1].name if self.elements else ""
 
 
-Taken: TypeAlias = SeenEvent | Counted | Lost
+Taken: TypeAlias = PartEvent | Counted | Lost
 
 
 class Failure(NamedTuple):
@@ -47,7 +47,7 @@ class Failure(NamedTuple):
     distance: int = 0
 
 
-class Reach(NamedTuple):
+class PartExtent(NamedTuple):
     """What is known of a part: whether it is whole, where it is at least, and who begins and ends it.
 
     `first` and `last` are as for `cnot` (definition 11.2); `sure` tells whether start and end are what they will be
@@ -75,33 +75,33 @@ class Reach(NamedTuple):
         return self.start, self.end
 
     @property
-    def leftmost(self) -> Reach | None:
+    def leftmost(self) -> PartExtent | None:
         """The leftmost whole operand."""
-        found: Reach | None = self if self.whole else self.edges[0]
+        found: PartExtent | None = self if self.whole else self.edges[0]
         return found
 
     @property
-    def rightmost(self) -> Reach | None:
+    def rightmost(self) -> PartExtent | None:
         """The rightmost whole operand."""
-        found: Reach | None = self if self.whole else self.edges[1]
+        found: PartExtent | None = self if self.whole else self.edges[1]
         return found
 
 
-NOTHING_KNOWN = Reach(False)
+NOTHING_KNOWN = PartExtent(False)
 
 
-def of_instance(x: SeenEvent, bound: dict[str, Value]) -> Reach:
+def of_instance(x: PartEvent, bound: dict[str, Value]) -> PartExtent:
     """Return the extent of a leaf that is there."""
-    return Reach(True, x.start, x.end, x.end, x.start, bound, (True, True), x, x, number=x.number, taken=(x,))
+    return PartExtent(True, x.start, x.end, x.end, x.start, bound, (True, True), x, x, number=x.number, taken=(x,))
 
 
-def of_counted(x: Counted) -> Reach:
+def of_counted(x: Counted) -> PartExtent:
     """Return the extent of elements that are counted."""
     number = max((event.number for one in x.elements for event in one.events), default=0)
-    return Reach(True, x.start, x.end, x.end, x.start, x.bound, (True, True), x, x, number=number, taken=(x,))
+    return PartExtent(True, x.start, x.end, x.end, x.start, x.bound, (True, True), x, x, number=number, taken=(x,))
 
 
-def pair(row: Relation, a: Reach, b: Reach) -> Reach:
+def pair(row: Relation, a: PartExtent, b: PartExtent) -> PartExtent:
     """Return what is known of two parts together."""
     bound = {**a.bound, **b.bound}
     sides = {"a": [a], "b": [b], "hull": [a, b]}[row.occurs_on]
@@ -110,16 +110,16 @@ def pair(row: Relation, a: Reach, b: Reach) -> Reach:
     begin = min(starting, key=lambda x: x.times[0], default=NOTHING_KNOWN)
     finish = max(ending, key=lambda x: x.times[1], default=NOTHING_KNOWN)
     first, last = (a.first, b.last) if row.sequential else (finish.end, begin.start)
-    edges: tuple[Reach | None, Reach | None] = (None, None)
+    edges: tuple[PartExtent | None, PartExtent | None] = (None, None)
     if row.sequential:
         edges = (a.leftmost or b.leftmost, b.rightmost or a.rightmost)
-    return Reach(
+    return PartExtent(
         a.whole and b.whole, begin.start, finish.end, first, last, bound, _sure(row, a, b), begin.begins, finish.ends,
         edges, max(a.number, b.number), a.taken + b.taken,
     )  # fmt: skip
 
 
-def _sure(row: Relation, a: Reach, b: Reach) -> tuple[bool, bool]:
+def _sure(row: Relation, a: PartExtent, b: PartExtent) -> tuple[bool, bool]:
     """Tell whether start and end are settled: by the side that a row says begins or ends the pair, else by both."""
     if a.whole and b.whole:
         return True, True
@@ -154,7 +154,7 @@ class Choice:
     __slots__ = ("bound", "cost", "extents", "failures", "place", "rank", "taken")
 
     def __init__(
-        self, taken: tuple[Taken | None, ...], place: int, bound: dict[str, Value], extents: dict[int, Reach],
+        self, taken: tuple[Taken | None, ...], place: int, bound: dict[str, Value], extents: dict[int, PartExtent],
         failures: tuple[Failure, ...], cost: tuple[int, int, int],
     ) -> None:  # fmt: skip
         self.taken, self.place, self.bound, self.extents = taken, place, bound, extents
@@ -162,7 +162,7 @@ class Choice:
         self.rank: tuple[Any, ...] = ()
 
 
-def events_of(x: Reach) -> Iterator[SeenEvent]:
+def events_of(x: PartExtent) -> Iterator[PartEvent]:
     """Yield the events that a part is made of."""
     for taken in x.taken:
         if isinstance(taken, Counted):

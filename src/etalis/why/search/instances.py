@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind = tuple[str, int]
 
 
-class SeenEvent:
+class PartEvent:
     """An event that may be a part; `number` is the input's, or the last one's that it came with; `rope` names it."""
 
     __slots__ = ("args", "end", "name", "number", "rope", "start")
@@ -30,22 +30,22 @@ class SeenEvent:
 class EventShelf:
     """The instances of one kind in the order of their ends, and by the values of each attribute."""
 
-    def __init__(self, found: list[SeenEvent]) -> None:
+    def __init__(self, found: list[PartEvent]) -> None:
         found.sort(key=lambda x: (x.end, x.start))
         self.all = found
         self.ends = [x.end for x in found]
-        self._columns: dict[int, dict[Value, list[SeenEvent]]] = {}
+        self._columns: dict[int, dict[Value, list[PartEvent]]] = {}
 
-    def having(self, place: int, value: Value) -> list[SeenEvent]:
+    def having(self, place: int, value: Value) -> list[PartEvent]:
         """Return the instances with a value in one place, by end."""
         if place not in self._columns:
-            column: dict[Value, list[SeenEvent]] = {}
+            column: dict[Value, list[PartEvent]] = {}
             for x in self.all:
                 column.setdefault(x.args[place], []).append(x)
             self._columns[place] = column
         return self._columns[place].get(value, [])
 
-    def fitting(self, args: Sequence[s.Term], bound: dict[str, Value]) -> list[SeenEvent]:
+    def fitting(self, args: Sequence[s.Term], bound: dict[str, Value]) -> list[PartEvent]:
         """Return instances by end among which are all that match; by the most selective value that is bound."""
         best = self.all
         for place, term in enumerate(args):
@@ -60,7 +60,7 @@ class EventShelf:
         return best
 
 
-class SeenEvents:
+class PartEvents:
     """All that was received, made and raised in a run."""
 
     def __init__(self, core: Core) -> None:
@@ -68,7 +68,7 @@ class SeenEvents:
         self._record = core.record
         self._builder = JustificationBuilder(core)
         self._shelves: dict[Kind, EventShelf] = {}
-        self._inputs: dict[Kind, list[SeenEvent]] | None = None
+        self._inputs: dict[Kind, list[PartEvent]] | None = None
 
     def of(self, kind: Kind) -> EventShelf:
         """Return the instances of a kind."""
@@ -77,37 +77,37 @@ class SeenEvents:
             found = self._shelves[kind] = EventShelf([*self._received(kind), *self._made(kind), *self._raised(kind)])
         return found
 
-    def _received(self, kind: Kind) -> list[SeenEvent]:
+    def _received(self, kind: Kind) -> list[PartEvent]:
         if self._inputs is None:
             self._inputs = {}
             for kept in self._record.source.items():
-                x = SeenEvent(kept.name, kept.args, kept.start, kept.end, kept.number, kept.number)
+                x = PartEvent(kept.name, kept.args, kept.start, kept.end, kept.number, kept.number)
                 self._inputs.setdefault((kept.name, len(kept.args)), []).append(x)
         return self._inputs.get(kind, [])
 
-    def _made(self, kind: Kind) -> Iterator[SeenEvent]:
+    def _made(self, kind: Kind) -> Iterator[PartEvent]:
         corrected = bool(self._record.corrected)
         for raw in self._record.made_of(kind):
             if corrected and self._record.taken_back(raw) is not None:
                 continue
-            yield SeenEvent(kind[0], raw[3 : 3 + kind[1]], raw[1], raw[0], raw, 0)
+            yield PartEvent(kind[0], raw[3 : 3 + kind[1]], raw[1], raw[0], raw, 0)
 
-    def _raised(self, kind: Kind) -> Iterator[SeenEvent]:
+    def _raised(self, kind: Kind) -> Iterator[PartEvent]:
         for number, raw in self._record.raised:
             if (raw[2].name, raw[2].arity) == kind:
-                yield SeenEvent(kind[0], raw[3 : 3 + kind[1]], raw[1], raw[0], raw, number)
+                yield PartEvent(kind[0], raw[3 : 3 + kind[1]], raw[1], raw[0], raw, number)
 
-    def between(self, kind: Kind, low: int | None, high: int, *, closed: tuple[bool, bool]) -> Iterator[SeenEvent]:
+    def between(self, kind: Kind, low: int | None, high: int, *, closed: tuple[bool, bool]) -> Iterator[PartEvent]:
         """Yield the instances of a kind that start after (or at) `low` and end before (or at) `high`."""
         shelf = self.of(kind)
         yield from inside(shelf.all, low, high, closed)
 
-    def node(self, x: SeenEvent) -> Received | Raised | Derived:
+    def node(self, x: PartEvent) -> Received | Raised | Derived:
         """Return an instance as a node of an explanation."""
         return self._builder.event(x.rope)
 
 
-def inside(found: list[SeenEvent], low: int | None, high: int, closed: tuple[bool, bool]) -> Iterator[SeenEvent]:
+def inside(found: list[PartEvent], low: int | None, high: int, closed: tuple[bool, bool]) -> Iterator[PartEvent]:
     """Yield of instances by end those that start after (or at) `low` and end before (or at) `high`."""
     first = 0 if low is None else bisect_left(found, low, key=lambda x: x.end)
     find = bisect_right if closed[1] else bisect_left
@@ -117,6 +117,6 @@ def inside(found: list[SeenEvent], low: int | None, high: int, closed: tuple[boo
             yield x
 
 
-def distinct(found: Iterable[SeenEvent]) -> list[SeenEvent]:
+def distinct(found: Iterable[PartEvent]) -> list[PartEvent]:
     """Return instances, each once, by time."""
     return sorted({id(x): x for x in found}.values(), key=lambda x: (x.end, x.start, x.number))

@@ -20,7 +20,7 @@ from etalis.why.search.extents import (
     Counted,
     Failure,
     Lost,
-    Reach,
+    PartExtent,
     Taken,
     events_of,
     excess,
@@ -29,7 +29,7 @@ from etalis.why.search.extents import (
     pair,
 )
 from etalis.why.search.goals import GoalAsker
-from etalis.why.search.instances import SeenEvent, SeenEvents, distinct
+from etalis.why.search.instances import PartEvent, PartEvents, distinct
 from etalis.why.search.shape import RuleShape, ShapeNode
 from etalis.why.search.sightings import Sightings
 from etalis.why.search.withholding import withheld
@@ -72,7 +72,7 @@ class Tester:
         assert core.record is not None
         self.now = core.state.now
         self.relations = relations(core.rules.settings.relations)
-        self.instances = SeenEvents(core)
+        self.instances = PartEvents(core)
         self.sightings = Sightings(core, self.instances)
         self.goals = GoalAsker(core)
         self.kinds = frozenset(known_events(core.program.tree))
@@ -98,7 +98,7 @@ class Measure:
         """Return a choice with its next leaf decided; None if it is no attempt, or does not agree."""
         leaf = self.shape.leaves[self.shape.order[choice.place]]
         bound = choice.bound
-        if isinstance(taken, SeenEvent):
+        if isinstance(taken, PartEvent):
             if leaf.event is not None:
                 found = match_all(leaf.event.args, taken.args, bound)
                 if found is None:
@@ -118,7 +118,7 @@ class Measure:
     def _measure(self, choice: Choice) -> None:
         """Finish the parts whose leaves are all decided; of others count what is sure to fail."""
         failed = list(choice.failures)
-        spans: dict[int, Reach] = {}
+        spans: dict[int, PartExtent] = {}
         extra, distance = 0, 0
         for node in self.shape.nodes:
             if node.number in choice.extents:
@@ -146,14 +146,14 @@ class Measure:
     def _rank(self, choice: Choice) -> tuple[object, ...]:
         """Return by what choices are compared: what is not decided counts as well as it can."""
         floor = max(choice.cost, (0, 1, 0))
-        present = [x for x in choice.taken if isinstance(x, SeenEvent | Counted)]
+        present = [x for x in choice.taken if isinstance(x, PartEvent | Counted)]
         hull = max(x.end for x in present) - min(x.start for x in present) if present else 0
         presence = tuple(int(x is MISSING) for x in choice.taken)
         return (*floor, hull, presence, tuple(map(_lateness, reversed(choice.taken))))
 
     # parts that are not finished
 
-    def _estimate(self, node: ShapeNode, choice: Choice, spans: dict[int, Reach]) -> tuple[Reach, list[int]]:
+    def _estimate(self, node: ShapeNode, choice: Choice, spans: dict[int, PartExtent]) -> tuple[PartExtent, list[int]]:
         """Return where a part is at least, and by how much tests are sure to fail, unless a leaf is missing."""
         sides = [choice.extents.get(x.number) or spans.get(x.number, NOTHING_KNOWN) for x in node.below]
         over: list[int] = []
@@ -180,7 +180,7 @@ class Measure:
             raise NoAttemptError
         return span, over
 
-    def _stays_inside(self, span: Reach) -> None:
+    def _stays_inside(self, span: PartExtent) -> None:
         """See that the event can still occur when it is asked for."""
         if self.shape.rule.alarm is not None:
             return
@@ -192,7 +192,7 @@ class Measure:
 
     # parts that are finished
 
-    def _finish(self, node: ShapeNode, choice: Choice, failed: list[Failure]) -> Reach:
+    def _finish(self, node: ShapeNode, choice: Choice, failed: list[Failure]) -> PartExtent:
         before = len(failed)
         found = self._core(node, choice, failed)
         for modifier in node.part.modifiers:
@@ -209,7 +209,7 @@ class Measure:
                 found = found._replace(whole=False, edges=(None, None))
         return found
 
-    def _core(self, node: ShapeNode, choice: Choice, failed: list[Failure]) -> Reach:
+    def _core(self, node: ShapeNode, choice: Choice, failed: list[Failure]) -> PartExtent:
         core = node.part.core
         if node.leaf is not None:
             return self._leaf(node, choice, failed)
@@ -225,7 +225,7 @@ class Measure:
             case _:
                 return sides[0]._replace(first=sides[0].end, last=sides[0].start, edges=(None, None))
 
-    def _leaf(self, node: ShapeNode, choice: Choice, failed: list[Failure]) -> Reach:
+    def _leaf(self, node: ShapeNode, choice: Choice, failed: list[Failure]) -> PartExtent:
         assert node.leaf is not None
         leaf, taken = self.shape.leaves[node.leaf], choice.taken[node.leaf]
         opener = None if leaf.anchor is None else choice.extents[leaf.anchor.number]
@@ -233,14 +233,14 @@ class Measure:
             failed += taken.failures
             counted = of_counted(taken)
             return counted if opener is None else pair(self.tester.relations["seq"], opener, counted)
-        if isinstance(taken, SeenEvent):
+        if isinstance(taken, PartEvent):
             bound = {} if leaf.event is None else {v: choice.bound[v] for v in named(leaf.event.args)}
             if isinstance(leaf.pattern, s.TimePoint) and leaf.pattern.time > self.tester.now:
                 failed.append(Failure("pending", leaf.pattern.time))
             return of_instance(taken, bound)
         return NOTHING_KNOWN if opener is None else pair(self.tester.relations["seq"], opener, NOTHING_KNOWN)
 
-    def _relate(self, node: ShapeNode, row: Relation, a: Reach, b: Reach, failed: list[Failure]) -> None:
+    def _relate(self, node: ShapeNode, row: Relation, a: PartExtent, b: PartExtent, failed: list[Failure]) -> None:
         """Test a relation; of a chain with its middle missing, the order of the neighbours."""
         left, right = (a.rightmost, b.leftmost) if row.sequential else (a, b)
         if left is None or right is None or not (left.whole and right.whole):
@@ -255,7 +255,7 @@ class Measure:
         low, high = self.asked.near
         return all((low is None or low <= end) and (high is None or end <= high) for _, end in several)
 
-    def _await(self, node: ShapeNode, a: Reach, duration: int, failed: list[Failure]) -> Reach:
+    def _await(self, node: ShapeNode, a: PartExtent, duration: int, failed: list[Failure]) -> PartExtent:
         if a.end is None:
             return a
         due = a.end + duration
@@ -269,8 +269,8 @@ class Measure:
         return a._replace(end=due, first=due, last=a.start, edges=(None, None))
 
     def _modify(
-        self, node: ShapeNode, modifier: TextModifier, x: Reach, choice: Choice, failed: list[Failure]
-    ) -> Reach:
+        self, node: ShapeNode, modifier: TextModifier, x: PartExtent, choice: Choice, failed: list[Failure]
+    ) -> PartExtent:
         pattern = modifier.pattern
         if isinstance(pattern, s.Within):
             if x.start is not None and x.end is not None and x.end - x.start > pattern.duration:
@@ -293,7 +293,7 @@ class Measure:
                     failed.append(Failure("blocked", blockers))
         return x
 
-    def _blockers(self, node: ShapeNode, modifier: TextModifier, x: Reach) -> Iterator[SeenEvent]:
+    def _blockers(self, node: ShapeNode, modifier: TextModifier, x: PartExtent) -> Iterator[PartEvent]:
         """Yield the events that an absence or `iso` sees."""
         assert x.end is not None
         pattern, operator = modifier.pattern, node.operator

@@ -9,8 +9,8 @@ from etalis.data.values import Value
 from etalis.language import syntax as s
 from etalis.semantics.matches import match
 from etalis.temporal.relation import Relation
-from etalis.why.search.extents import NOTHING_KNOWN, Choice, Counted, Reach, of_counted
-from etalis.why.search.instances import SeenEvent, SeenEvents
+from etalis.why.search.extents import NOTHING_KNOWN, Choice, Counted, PartExtent, of_counted
+from etalis.why.search.instances import PartEvent, PartEvents
 from etalis.why.search.measure import Measure
 from etalis.why.search.shape import ShapeNode
 from etalis.why.why_not import TimeBound, TimeRange
@@ -22,7 +22,7 @@ class PartLimits(NamedTuple):
     start: TimeRange
     end: TimeRange
 
-    def allow(self, x: SeenEvent) -> bool:
+    def allow(self, x: PartEvent) -> bool:
         """Tell whether an event lies within."""
         return _lies_in(x.start, self.start) and _lies_in(x.end, self.end)
 
@@ -64,7 +64,7 @@ def limits_of(measure: Measure, choice: Choice) -> dict[int, PartLimits]:
     return found
 
 
-def _within(node: ShapeNode, given: PartLimits, known: Reach) -> PartLimits:
+def _within(node: ShapeNode, given: PartLimits, known: PartExtent) -> PartLimits:
     """Tighten limits by the windows on a part and where it is at least."""
     for modifier in node.part.modifiers:
         if isinstance(modifier.pattern, s.Within):
@@ -76,7 +76,7 @@ def _within(node: ShapeNode, given: PartLimits, known: Reach) -> PartLimits:
     return given
 
 
-def _sides(row: Relation, a: Reach, b: Reach, given: PartLimits) -> tuple[PartLimits, PartLimits]:
+def _sides(row: Relation, a: PartExtent, b: PartExtent, given: PartLimits) -> tuple[PartLimits, PartLimits]:
     """Return the limits of both sides of an operator: those of the whole, and those by each other."""
     ordered = any(x == "a2" and y == "b1" for x, _, y in row.comparisons)
     if row.occurs_on == "hull":
@@ -114,7 +114,7 @@ def _falls_short(time: int | None, wanted: TimeRange) -> bool:
     return time is not None and not _lies_in(time, wanted)
 
 
-def _point(side: Reach | None, point: str) -> int | None:
+def _point(side: PartExtent | None, point: str) -> int | None:
     return None if side is None else side.start if point[1] == "1" else side.end
 
 
@@ -157,14 +157,14 @@ def _lies_in(time: int, found: TimeRange) -> bool:
 class Miss(NamedTuple):
     """An event that differs from a missing part in one value."""
 
-    event: SeenEvent
+    event: PartEvent
     name: str
     wanted: Value
     found: Value
 
 
 def nearest_miss(
-    instances: SeenEvents, pattern: s.EventPattern, bound: dict[str, Value], fixed: frozenset[str], limits: PartLimits,
+    instances: PartEvents, pattern: s.EventPattern, bound: dict[str, Value], fixed: frozenset[str], limits: PartLimits,
     around: tuple[int, int] | None,
 ) -> Miss | None:  # fmt: skip
     """Return the event nearest in time within limits that differs in one value that the question leaves open."""
@@ -193,7 +193,7 @@ def _known(pattern: s.EventPattern, bound: dict[str, Value]) -> Iterator[tuple[i
             yield place, f"attribute {place + 1}", term.value
 
 
-def _agrees(terms: list[s.Term], x: SeenEvent, bound: dict[str, Value]) -> bool:
+def _agrees(terms: list[s.Term], x: PartEvent, bound: dict[str, Value]) -> bool:
     found: dict[str, Value] | None = bound
     for term, value in zip(terms, x.args, strict=True):
         if isinstance(term, s.Var) and term.name.startswith("_#"):

@@ -15,7 +15,7 @@ from etalis.why.search.measure import Measure
 
 
 @dataclass(slots=True)
-class SearchBudget:
+class StepBudget:
     """How many steps may be taken, and how many were."""
 
     most: int
@@ -35,7 +35,7 @@ class Ranked:
     more: int = 0
 
 
-def rank(measures: Iterable[Measure], bound: dict[str, Value], limit: int, budget: SearchBudget) -> Ranked:
+def rank(measures: Iterable[Measure], bound: dict[str, Value], limit: int, budget: StepBudget) -> Ranked:
     """Return the nearest attempts of a rule, of all its branches."""
     numbers = count()
     queue: list[tuple[tuple[Any, ...], int, Measure, Choice, Supply | None]] = []

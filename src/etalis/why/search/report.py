@@ -10,7 +10,7 @@ from etalis.why import why_not as w
 from etalis.why.bound_terms import bind_pattern
 from etalis.why.justification import Occurred
 from etalis.why.search.extents import Choice, Counted, Failure
-from etalis.why.search.instances import SeenEvent, SeenEvents
+from etalis.why.search.instances import PartEvent, PartEvents
 from etalis.why.search.measure import Measure
 from etalis.why.search.missing import ANY, PartLimits, limits_of, nearest_miss
 from etalis.why.search.shape import ShapeLeaf
@@ -21,10 +21,10 @@ class AttemptReport:
 
     def __init__(self, measure: Measure, choice: Choice, fixed: frozenset[str]) -> None:
         self.measure, self.choice, self._fixed = measure, choice, fixed
-        self.instances: SeenEvents = measure.tester.instances
+        self.instances: PartEvents = measure.tester.instances
         self.bound: dict[str, Value] = {v: x for v, x in choice.bound.items() if not v.startswith("_#")}
         self._limits = limits_of(measure, choice)
-        present = [x for x in choice.taken if isinstance(x, SeenEvent | Counted)]
+        present = [x for x in choice.taken if isinstance(x, PartEvent | Counted)]
         self._around = (min(x.start for x in present), max(x.end for x in present)) if present else None
         self._events: dict[int, Occurred] = {}
 
@@ -34,7 +34,7 @@ class AttemptReport:
 
     def is_present(self, leaf: ShapeLeaf) -> bool:
         """Tell whether a leaf is there."""
-        return isinstance(self.choice.taken[leaf.number], SeenEvent | Counted)
+        return isinstance(self.choice.taken[leaf.number], PartEvent | Counted)
 
     def pattern(self, leaf: ShapeLeaf) -> s.EventPattern:
         """Return the pattern of an event with what is bound."""
@@ -60,7 +60,7 @@ class AttemptReport:
         taken = self.choice.taken[leaf.number]
         if isinstance(taken, Counted):
             return w.AttemptPart(text, self.event(taken), count=len(taken.elements), note=note)
-        if isinstance(taken, SeenEvent):
+        if isinstance(taken, PartEvent):
             return w.AttemptPart(text, self.event(taken), note=note, pattern=asked)
         limits = self.limits(leaf)
         nearest = None
@@ -70,14 +70,14 @@ class AttemptReport:
                 nearest = w.NearestMiss(self.event(miss.event), miss.name, miss.wanted, miss.found)
         return w.AttemptPart(text, None, limits.start or ANY, limits.end or ANY, nearest, because, note, None, asked)
 
-    def event(self, taken: SeenEvent | Counted) -> Occurred:
+    def event(self, taken: PartEvent | Counted) -> Occurred:
         """Return what a leaf has taken as a node of an explanation, one for each."""
         if id(taken) not in self._events:
             self._events[id(taken)] = self._node(taken)
         return self._events[id(taken)]
 
-    def _node(self, taken: SeenEvent | Counted) -> Occurred:
-        if isinstance(taken, SeenEvent):
+    def _node(self, taken: PartEvent | Counted) -> Occurred:
+        if isinstance(taken, PartEvent):
             if taken.rope is None:
                 return Occurred("time", (), taken.start, taken.end)
             return self.instances.node(taken)

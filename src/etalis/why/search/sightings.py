@@ -14,7 +14,7 @@ from etalis.semantics.matches import match_all
 from etalis.temporal.event import Event
 from etalis.why.checking.occurrences import RunRecord
 from etalis.why.checking.rule_text import TextPart, named
-from etalis.why.search.instances import SeenEvent, SeenEvents, distinct, inside
+from etalis.why.search.instances import PartEvent, PartEvents, distinct, inside
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
@@ -28,13 +28,13 @@ class Holding(NamedTuple):
     start: int
     end: int
     bound: dict[str, Value]
-    events: tuple[SeenEvent, ...]
+    events: tuple[PartEvent, ...]
 
 
 class Sightings:
     """Finds patterns among the events of one run."""
 
-    def __init__(self, core: Core, instances: SeenEvents) -> None:
+    def __init__(self, core: Core, instances: PartEvents) -> None:
         self._tree = core.program.tree
         self._instances = instances
 
@@ -64,7 +64,7 @@ class Sightings:
     def _patterns(
         self, part: TextPart, low: int | None, high: int, bound: dict[str, Value], closed: tuple[bool, bool]
     ) -> list[Holding]:
-        events: list[SeenEvent] = []
+        events: list[PartEvent] = []
         for kind in kinds_below(part):
             events += self._instances.between(kind, low, high, closed=closed)
         events = distinct(events)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from etalis.language import syntax as s
 from etalis.temporal.policy import POLICIES
 from etalis.why.justification import Occurred
-from etalis.why.search.extents import Choice, Counted, Lost, Reach, Taken, events_of
+from etalis.why.search.extents import Choice, Counted, Lost, PartExtent, Taken, events_of
 from etalis.why.search.shape import RuleShape, ShapeNode
 from etalis.why.search.sightings import Holding
 from etalis.why.selecting.stays import InstanceKey
@@ -30,7 +30,7 @@ def withheld(
     return found.kind, alike[0] if alike else lost.ends, found.by
 
 
-def _pair_of(shape: RuleShape, node: ShapeNode, choice: Choice) -> list[Reach] | None:
+def _pair_of(shape: RuleShape, node: ShapeNode, choice: Choice) -> list[PartExtent] | None:
     """Return what a policy selects at an operator: its sides, or an element and what it is counted after."""
     taken = None if node.leaf is None else choice.taken[node.leaf]
     if isinstance(taken, Counted) and isinstance(shape.leaves[node.leaf or 0].counted, s.Repeat):
@@ -41,7 +41,7 @@ def _pair_of(shape: RuleShape, node: ShapeNode, choice: Choice) -> list[Reach] |
     return [choice.extents[x.number] for x in node.below]
 
 
-def _key_of(x: Reach) -> InstanceKey:
+def _key_of(x: PartExtent) -> InstanceKey:
     """Return an instance as a selection knows it."""
     events = tuple(InstanceKey(e.name, tuple(e.args), e.start, e.end) for e in events_of(x))
     if len(events) == 1 and events[0][2:4] == x.times:
@@ -55,6 +55,6 @@ def _is_same(found: Occurred, x: InstanceKey | Taken) -> bool:
     return found.name is None or (found.name == x.name and (isinstance(x, Counted) or found.args == tuple(x.args)))
 
 
-def _of_element(x: Holding) -> Reach:
+def _of_element(x: Holding) -> PartExtent:
     events = x.events
-    return Reach(True, x.start, x.end, x.end, x.start, x.bound, (True, True), events[0], events[-1], taken=events)
+    return PartExtent(True, x.start, x.end, x.end, x.start, x.bound, (True, True), events[0], events[-1], taken=events)
