@@ -137,3 +137,9 @@ def test_events_that_are_built_have_the_parts_they_are_given() -> None:
     assert Event.make("a", (1,), 0, 0, "1", (3, 1, 2)).parts == (1, 2, 3)
     assert Event("a", 1, at=0).parts == ()
     assert flatten(FlatRope((1, 2, 3))) == (1, 2, 3)
+
+
+def test_of_equal_events_the_first_is_told_however_candidates_are_walked() -> None:
+    rows = [("a", 0, 0), ("a", 0, 0), ("b", 0, 1)]
+    (found,) = made("e(X) <- (a(X) seq b(X)) meets b(X).", rows)
+    assert found.parts == (1, 3)

@@ -156,6 +156,9 @@ class Heads:
             for kind in kinds if self.derivations is not None else ():
                 alike = f"{code.constant(of_kind)}({found}, {code.constant(kind)})"
                 code(f"{code.constant(self.derivations)}({alike})")
+            if self.parts:  # of equal events the first is told
+                code.add(order)
+                order = []
             with code.block(f"if {in_order} and {made}.stamp != {t2}:"):
                 code.add([*order, f"{made}.stamp = {t2}", f"{made}.first = {found}"])
             with code.block("else:"):

@@ -458,7 +458,7 @@ class Probe:
         code.loop = None
         for found, kinds in self.loop.found.items():
             code.insert(top, f"{found} = []")
-            order = ([f"{found}.reverse()"] if back else []) if is_apart else []
+            order = [f"{found}.reverse()"] if back and (is_apart or self.compiler.heads.parts) else []
             in_order = f"{last} is not {far}" if is_apart else f"len({found}) == 1"
             self.compiler.heads.note_gathered(code, found, kinds, in_order, order, end)
 
