@@ -440,6 +440,7 @@ class Engine(RuntimeEngine):
 
         times = _asked_times(at, between, interval)
         found = why_not(self.core, question, **times, limit=limit, depth=depth, budget=budget)
+        found = replace(found, dates=self.core.evidence.shown.dates)
         if not repair:
             return found
         from etalis.why.repairing.ask import ask_repair
@@ -458,7 +459,8 @@ class Engine(RuntimeEngine):
         """
         from etalis.why.repairing.ask import ask_repair
 
-        return ask_repair(self.core, question, runs=runs, facts=facts, **_asked_times(at, between, interval))
+        found = ask_repair(self.core, question, runs=runs, facts=facts, **_asked_times(at, between, interval))
+        return None if found is None else replace(found, dates=self.core.evidence.shown.dates)
 
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""

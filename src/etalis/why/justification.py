@@ -283,6 +283,7 @@ class Justification(Printable):
     level: str = "full"
     complete: bool = True
     notes: tuple[str, ...] = field(default=())
+    dates: bool = False
 
 
 def below(node: Node) -> tuple[Node, ...]:

@@ -29,7 +29,8 @@ def justify_raw(core: Core, raw: Raw | int) -> Justification:
     back = None if core.record is None or isinstance(raw, int) else core.record.taken_back(raw)
     builder = JustificationBuilder(core, taken_back=back is not None)
     root = builder.event(raw)
-    return Justification(root, program_digest(core), core.level, builder.complete, tuple(builder.notes))
+    dates = core.evidence.shown.dates
+    return Justification(root, program_digest(core), core.level, builder.complete, tuple(builder.notes), dates)
 
 
 def justify(core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None) -> Justification:

@@ -47,12 +47,13 @@ class Printable:
         """Return `to_dict` as a JSON text."""
         return to_text(self.to_dict())
 
-    def to_text(self, *, style: str = "tree", dates: bool = False, all: bool = False) -> str:  # noqa: A002
-        """Return it as lines of text; the styles are tree and manual, `dates` are those of ISO 8601.
+    def to_text(self, *, style: str = "tree", dates: bool | None = None, all: bool = False) -> str:  # noqa: A002
+        """Return it as lines of text; the styles are tree and manual.
 
-        With `all`, nothing is left out to fit a screen.
+        Times are seconds, or `dates` of ISO 8601 where the events came with dates. With `all`, nothing is left out to
+        fit a screen.
         """
-        found: str = self._form(style)(self, dates, all)
+        found: str = self._form(style)(self, getattr(self, "dates", False) if dates is None else dates, all)
         return found
 
     def to_term(self) -> str:

@@ -198,3 +198,4 @@ class WhyNot(Printable):
     steps: int = 0
     events: tuple[Derived, ...] = ()
     repair: Repair | None = None  # where it was asked for
+    dates: bool = False

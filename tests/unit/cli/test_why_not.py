@@ -13,7 +13,6 @@ from etalis.cli import app
 MISSING = """c did not occur.  Rule 1: c <- a seq b.
   a [1, 1]  input 1                 present
   b         after 1                 missing: no event b has come
-  and 1 further attempt (--all)
 """
 
 

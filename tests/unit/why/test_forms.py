@@ -107,7 +107,8 @@ def every_cause() -> w.WhyNot:
 @pytest.mark.parametrize("row", json_rows.ROWS, ids=lambda row: row.kind)
 def test_every_field_is_written(row: json_rows.JsonRow) -> None:
     atom = {"name", "args", "start", "end"} if issubclass(row.cls, j.Occurred) else set()
-    assert atom | {name for name, _, _ in row.fields} == {field.name for field in fields(row.cls)}
+    written = {field.name for field in fields(row.cls)} - {"dates"}  # how text tells times
+    assert atom | {name for name, _, _ in row.fields} == written
 
 
 def test_json_of_the_worked_example() -> None:
@@ -238,7 +239,7 @@ def test_text_of_every_cause() -> None:
 
 def test_why_not_is_a_screen() -> None:
     rules = tuple(
-        w.RuleAnswer(str(n), "c <- a.", (w.Attempt((w.AttemptPart("a", None),), (), (1, 0, 0)),) * 3, 2)
+        w.RuleAnswer(str(n), "c <- a.", (w.Attempt((w.AttemptPart("a", A),), (), (1, 0, 0)),) * 3, 2)
         for n in range(50)
     )
     lines = str(w.WhyNot("c", rules)).splitlines()

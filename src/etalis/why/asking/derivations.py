@@ -48,7 +48,8 @@ def _derivations(core: Core, raw: Raw | int) -> Iterator[j.Justification]:
         if signature not in told:
             told.add(signature)
             notes = (*builder.notes, *((CHANGED,) if changed else ()))
-            yield j.Justification(root, program_digest(core), core.level, builder.complete, notes)
+            dates = core.evidence.shown.dates
+            yield j.Justification(root, program_digest(core), core.level, builder.complete, notes, dates)
 
 
 def _all_made(core: Core, wanted: Raw) -> Iterator[Raw]:

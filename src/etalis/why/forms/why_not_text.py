@@ -100,7 +100,7 @@ class _Answer:
             if place:
                 yield 0, f"  attempt {place + 1}:"
             yield from self.attempt(attempt)
-        further = len(rule.attempts) - len(shown) + rule.more
+        further = rule.more + sum(any(part.event for part in x.parts) for x in rule.attempts[len(shown) :])
         if further:
             noun = "attempt" if further == 1 else "attempts"
             yield 0, f"  and {further:,} further {noun}{'' if self.whole else ' (--all)'}"

@@ -55,3 +55,4 @@ class Repair(Printable):
     gained: tuple[Occurred, ...] = ()
     lost: tuple[Occurred, ...] = ()
     runs: int = 0
+    dates: bool = False
