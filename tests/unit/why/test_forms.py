@@ -239,8 +239,7 @@ def test_text_of_every_cause() -> None:
 
 def test_why_not_is_a_screen() -> None:
     rules = tuple(
-        w.RuleAnswer(str(n), "c <- a.", (w.Attempt((w.AttemptPart("a", A),), (), (1, 0, 0)),) * 3, 2)
-        for n in range(50)
+        w.RuleAnswer(str(n), "c <- a.", (w.Attempt((w.AttemptPart("a", A),), (), (1, 0, 0)),) * 3, 2) for n in range(50)
     )
     lines = str(w.WhyNot("c", rules)).splitlines()
     assert len(lines) == 40
