@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import pytest
 from hypothesis import event as tell
@@ -12,13 +11,12 @@ from hypothesis import strategies as st
 
 import etalis
 from etalis.errors import LimitError
-from etalis.language import syntax as s
-from etalis.language.printer import print_program
+from etalis.language.read.parser import parse
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 from etalis.why import why_not as w
-from helpers.programs import WHOLE, policies, programs, streams
-from properties.test_selection import made, run
+from helpers.programs import policies
+from properties.test_selection import ALIKE, dense_programs, dense_streams, made, run
 
 pytestmark = pytest.mark.property
 
@@ -26,9 +24,10 @@ ASKED = 4  # events of each run
 
 
 @settings(max_examples=settings.default.max_examples // 4)
-@given(programs(WHOLE), streams(WHOLE), policies())
-def test_every_event_has_its_answer(tree: s.Tree, stream: list[Event], policy: str) -> None:
-    note(f"{policy}\n{print_program(tree)}\n{stream}")
+@given(dense_programs(False) | dense_programs(True), dense_streams(), policies(ALIKE))
+def test_every_event_has_its_answer(text: str, stream: list[Event], policy: str) -> None:
+    note(f"{policy}\n{text}\n{stream}")
+    tree = parse(text)
     try:
         free, engine = (run(tree, stream, each) for each in ("unrestricted", policy))
     except LimitError:
@@ -92,5 +91,5 @@ def test_causes_are_those_of_the_choice() -> None:
     engine = etalis.compile("c(X) <- p(X) seq q(X) within 3.").engine(justification="full")
     for row in [("q", 1, 0), ("p", 1, 1)]:
         engine.push(*row[:2], at=row[2])
-    causes: list[Any] = [attempt.causes for attempt in engine.why_not("c(1)").rules[0].attempts]
-    assert [[type(cause) for cause in several] for several in causes][0] == [w.OutOfOrder]
+    first = engine.why_not("c(1)").rules[0].attempts[0]
+    assert [type(cause) for cause in first.causes] == [w.OutOfOrder]
