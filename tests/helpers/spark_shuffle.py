@@ -14,9 +14,7 @@ import pyarrow as pa
 
 import etalis
 from etalis.data.values import order_key, to_value
-from etalis.language.rules import knowledge_changes
-from etalis.plan import algebra as p
-from etalis.plan.rules import plan_rules
+from etalis.formats.roles import signatures_read
 from etalis.spark.batch.shard import run_shard
 from etalis.spark.batch.stage_schema import RESULT
 from etalis.spark.plan.detection import DetectionPlan, plan_detection
@@ -45,9 +43,7 @@ def plan_events(
 ) -> DetectionPlan | None:  # fmt: skip
     """Plan a program over one frame per kind; None if an attribute has values of two types."""
     known = program.compiled
-    heads = plan_rules(known.rules, known.settings)
-    read = {(n.name, len(n.args)) for h in heads for n in p.walk(h.body) if isinstance(n, p.Source)}
-    read |= set(knowledge_changes(known.tree))
+    read = {signature.kind for signature in signatures_read(known)}
     alike: dict[tuple[str, int], list[Event]] = {}
     for event in events:
         if (event.name, len(event.args)) in read:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from etalis.data.values import format_atom
 from etalis.language.check.spelling import suggest
-from etalis.language.rules import attribute_variables, declarations, event_rules, knowledge_changes
+from etalis.language.rules import attribute_variables, declarations, event_rules, knowledge_changes, labelled_rules
+from etalis.language.syntax import Isolated
+from etalis.language.traversal import postorder
 from etalis.temporal.attribute_names import END, RULE, START, name_columns
 from etalis.temporal.record import ADDED
 
@@ -49,8 +51,10 @@ def signatures_of(program: CompiledProgram) -> tuple[Signature, ...]:
 
 
 def signatures_read(program: CompiledProgram) -> tuple[Signature, ...]:
-    """Return the kinds of events that rules read, or that change facts."""
-    return _signatures(program, ())
+    """Return the kinds of events that rules read, that change facts, or that disturb what is isolated."""
+    rules = labelled_rules(program.tree)
+    isolates = any(isinstance(node, Isolated) for rule in rules for node in postorder(rule.pattern))
+    return _signatures(program, [(rule.head.name, len(rule.head.args)) for rule in rules] if isolates else ())
 
 
 def events_received(program: CompiledProgram) -> list[str]:
