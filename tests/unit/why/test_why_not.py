@@ -151,6 +151,14 @@ EXAMPLES = {
         "c <- a seq b ntimes 3 seq d.", [("a", 1), ("b", 2), ("b", 3), ("d", 4)], {}, "c", {},
         [["value 3, not 2 at 3"]],
     ),
+    "a run that ends later": (
+        "c <- a seq b ntimes (1, 2).", [("a", 1), ("b", 2), ("b", (2, 3))], {"policy": "chronological"}, "c",
+        {"interval": (1, 3)}, [["consumed a@1 by c@1-2"]],
+    ),
+    "a run that begins later": (
+        "c <- b star_times seq d.", [("b", 1), ("b", 2), ("d", 3), ("d", 4)], {"policy": "chronological"}, "c",
+        {"interval": (2, 4)}, [["consumed b@2 by ?@1-2"]],
+    ),
     "chain without its middle": (
         "c <- a seq b seq d.", [("d", 1), ("a", 4)], {}, "c", {},
         [["missing b [start > 4, end < 1]", "order a@4 seq d@1 by 3"]],
