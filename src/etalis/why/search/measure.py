@@ -171,13 +171,14 @@ class Measure:
             if isinstance(node.part.core, s.NotWithin) and span.end is not None:
                 span = span._replace(end=span.end + node.part.core.duration)
         if span.start is not None and span.end is not None:
-            over += [
+            longer = [
                 span.end - span.start - m.pattern.duration
                 for m in node.part.modifiers
                 if isinstance(m.pattern, s.Within) and span.end - span.start > m.pattern.duration
             ]
-        if window is not None and any(by > window for by in over):
-            raise NoAttemptError
+            if window is not None and any(by > window for by in longer):
+                raise NoAttemptError
+            over += longer
         return span, over
 
     def _stays_inside(self, span: PartExtent) -> None:
