@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import etalis
 from etalis.data.values import Struct, real
 from etalis.errors import InputError
 from etalis.language.read.parser import parse_rule, parse_term
@@ -235,6 +236,45 @@ def test_text_of_every_cause() -> None:
         "not all attempts were looked at: the budget of 100 steps is reached",
     ):
         assert line in text, text
+
+
+def time_range(low: tuple[int, bool] | None, high: tuple[int, bool] | None) -> w.TimeRange:
+    after, before = (None if x is None else w.TimeBound(x[0] * S, x[1]) for x in (low, high))
+    return w.TimeRange(after, before)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "said"),
+    [
+        ((None, None), ((5, False), (5, False)), "ends at 5"),
+        (((3, True), None), ((1, False), (9, False)), "after 3, up to 9"),
+        ((None, (9, True)), ((4, True), (9, True)), "ends after 4, before 9"),
+        (((1, False), (1, False)), ((2, False), (2, False)), "starts at 1, ends at 2"),
+        (((3, True), None), ((7, False), (9, False)), "starts after 3, ends from 7 on, up to 9"),
+    ],
+)
+def test_where_a_missing_part_would_have_counted(start: Any, end: Any, said: str) -> None:
+    part = w.AttemptPart("b", None, time_range(*start), time_range(*end))
+    attempt = w.Attempt((part,), (w.MissingPart(part),), (1, 0, 0))
+    text = str(w.WhyNot("c", (w.RuleAnswer("1", "c <- b.", (attempt,)),)))
+    assert text.splitlines()[1] == f"  b  {said:<22}  missing: no event b has come"
+
+
+def test_text_of_what_is_counted() -> None:
+    missing = w.AttemptPart("b star_times", None, count=0)
+    counted = w.AttemptPart("x ntimes 3", j.Occurred("x", (), S, 2 * S), count=2)
+    attempt = w.Attempt((counted, missing), (w.MissingPart(missing),), (1, 0, 0))
+    assert str(w.WhyNot("c", (w.RuleAnswer("1", "c <- x.", (attempt,)),))).splitlines()[1:] == [
+        "  x ntimes 3 [1, 2]  2 elements              present",
+        "  b star_times       at any time             missing: none has come",
+    ]
+
+
+def test_that_a_rule_was_not_there_is_told_once() -> None:
+    engine = etalis.compile("d <- a.").engine(justification="full", policy="unrestricted")
+    list(engine.run([("a", 1), ("b", 2)]))
+    engine.insert_rule("c <- a seq b")
+    assert str(engine.why_not("c")).count("not there: ") == 1
 
 
 def test_why_not_is_a_screen() -> None:

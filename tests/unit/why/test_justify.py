@@ -95,6 +95,16 @@ def test_a_fact_of_the_program_holds_a_condition() -> None:
     """)
 
 
+def test_a_fact_that_was_known_before_the_first_event() -> None:
+    engine = etalis.compile(":- dynamic(vip/1). hit(X) <- p(X) where vip(X).").engine(justification="full")
+    engine.assert_fact("vip", 1)
+    engine.push("p", 1, at=5)
+    engine.assert_fact("vip", 2)
+    engine.push("p", 2, at=6)
+    assert str(engine.justify("hit(1)")).splitlines()[-1] == "└─ where vip(1)   fact"
+    assert str(engine.justify("hit(2)")).splitlines()[-1] == "└─ where vip(2)   fact since 5"
+
+
 def test_a_deadline_awaited() -> None:
     root = Explained("c <- a seq (not b within 5).", [("a", 1)]).root("c")
     assert (root.start, root.end) == (1 * S, 6 * S)

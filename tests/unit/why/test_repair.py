@@ -308,6 +308,13 @@ def test_changes_of_rules_and_facts_come_as_recorded() -> None:
     assert told(engine.repair("d(_)")) == (["add p(3)@3.000001"], "proved")
 
 
+def test_no_change_mends_what_waits_for_time() -> None:
+    engine = run("c <- a seq (not b within 5). exceptionAlarm(late, 5) <- a.", [("a", 1)])
+    engine.advance(to=4)
+    assert engine.repair("c") is None
+    assert engine.repair("late") is None
+
+
 def test_a_corrected_history_is_repaired_as_it_is_now() -> None:
     engine = run(":- set_flag(revision_flag, on). c <- a seq b.", [("a", 1), ("b", 2)])
     engine.retract("a", at=1)

@@ -94,8 +94,9 @@ class _Answer:
 
     def rule(self, rule: w.RuleAnswer) -> Iterator[tuple[int, w.WhyNot | str]]:
         """Yield the attempts of a rule that are shown."""
-        yield from ((0, f"  {self.affair(affair)}") for affair in rule.affairs)
         shown = rule.attempts if self.whole else rule.attempts[:1]
+        told = {cause.kind for attempt in shown for cause in attempt.causes if isinstance(cause, w.Affair)}
+        yield from ((0, f"  {self.affair(affair)}") for affair in rule.affairs if affair.kind not in told)
         for place, attempt in enumerate(shown):
             if place:
                 yield 0, f"  attempt {place + 1}:"
@@ -120,22 +121,31 @@ class _Answer:
 
     def part(self, part: w.AttemptPart, attempt: w.Attempt) -> Row:
         """Return the line of a part: what it is, where it is or would have counted, and that it is there or not."""
-        count = "" if part.count is None else f", {part.count:,} of it"
         note = "" if part.note is None else f"; {part.note}"
         if part.event is not None:
             withheld = [c for c in attempt.causes if isinstance(c, w.Withheld) and c.part is part.event]
             said = self.withheld(withheld[0]) if withheld else "present"
-            return self.wording.event(part.event), f"{self.wording.origin(part.event)}{count}", f"{said}{note}"
+            if part.count is not None:
+                number = "1 element" if part.count == 1 else f"{part.count:,} elements"
+                return f"{part.text} {self.wording.interval(part.event)}", number, f"{said}{note}"
+            return self.wording.event(part.event), self.wording.origin(part.event), f"{said}{note}"
+        count = f", {part.count:,} of it" if part.count else ""
         return part.text, self.place(part), f"missing: {self.missing(part)}{count}{note}"
 
     def place(self, part: w.AttemptPart) -> str:
         """Say when a missing part would have counted; its start and its end apart where they have other bounds."""
         start, end = part.start or ANY, part.end or ANY
+        if start.after is not None and end.after is not None and end.after.time <= start.after.time:
+            end = w.TimeRange(None, end.before)  # what starts later ends later
+        if start.before is not None and end.before is not None and end.before.time <= start.before.time:
+            start = w.TimeRange(start.after, None)
         first, last = self.bounds(start), self.bounds(end)
         if first == last or (end.after is None and end.before is None):
             return first
         if start.before is None and end.after is None:
             return self.bounds(w.TimeRange(start.after, end.before))
+        if start.after is None and start.before is None:
+            return f"ends {last}"
         return f"starts {first}, ends {last}"
 
     def bounds(self, found: w.TimeRange) -> str:
@@ -148,7 +158,9 @@ class _Answer:
     def missing(self, part: w.AttemptPart) -> str:
         nearest = part.nearest
         if nearest is None:
-            return f"no event {part.text} has {'come' if part.because is None else 'occurred'}"
+            if part.count == 0:
+                return "none has come"
+            return f"no event {part.text} has {'come' if part.because is None and part.note is None else 'occurred'}"
         what = f"{nearest.variable} is {format_value(nearest.found)}, not {format_value(nearest.wanted)}"
         return f"nearest {self.wording.event(nearest.event)}, where {what}"
 

@@ -13,6 +13,7 @@ from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.semantics.matches import alarm_time, ground, match_all
 from etalis.temporal.relation import Relation, relations
 from etalis.why.checking.rule_text import TextModifier, named
+from etalis.why.search.asked_head import AskedHead
 from etalis.why.search.extents import (
     MISSING,
     NOTHING_KNOWN,
@@ -82,11 +83,14 @@ class Tester:
 class Measure:
     """Extends choices for one shape of a rule."""
 
-    def __init__(self, tester: Tester, shape: RuleShape, asked: AskedTimes, life: tuple[int, int]) -> None:
+    def __init__(
+        self, tester: Tester, shape: RuleShape, asked: AskedTimes, life: tuple[int, int], head: AskedHead | None
+    ) -> None:
         self.tester = tester
         self.shape = shape
         self.asked = asked
         self.life = life
+        self.head = head
 
     def begin(self, bound: dict[str, Value]) -> Choice:
         """Return the choice in which nothing is decided."""
@@ -106,6 +110,8 @@ class Measure:
                 bound = found
         elif isinstance(taken, Counted):
             bound = {**bound, **taken.bound}
+        if self.head is not None and not self.head.can_be(bound):
+            return None
         several = list(choice.taken)
         several[leaf.number] = taken
         made = Choice(tuple(several), choice.place + 1, dict(bound), dict(choice.extents), choice.failures, choice.cost)
@@ -202,7 +208,7 @@ class Measure:
             failure.distance > window for failure in failed[before:] if failure.kind in ("order", "window")
         ):
             raise NoAttemptError
-        if found.whole and len(failed) == before:
+        if found.whole and len(failed) == before and not any(x.is_held for x in events_of(found)):
             held_back = withheld(self.shape, node, choice, self.tester.selection)
             if held_back is not None:
                 failed.append(Failure("withheld", held_back))
@@ -247,6 +253,9 @@ class Measure:
             return
         by = excess(row, left.times, right.times)
         if by:
+            own = {id(x) for x in events_of(left)}
+            if any(id(x) in own for x in events_of(right)):  # no event comes before itself
+                raise NoAttemptError
             if node.part.window is None and not self._is_near(left.times, right.times):
                 raise NoAttemptError
             failed.append(Failure("order", (row.name, left.ends, right.begins), by))
@@ -320,6 +329,11 @@ class Measure:
     def _conclude(self, choice: Choice, failed: list[Failure]) -> None:
         """See that the event would occur when it is asked for; test the alarm, and that the rule was there."""
         whole = choice.extents[self.shape.root.number]
+        if self.head is not None and not self.head.can_be(choice.bound):
+            raise NoAttemptError
+        held = [x.end for x in events_of(whole) if x.is_held]
+        if held:
+            failed.append(Failure("pending", max(held)))
         start, end, sure = whole.start, whole.end, whole.sure
         alarm = self.shape.rule.alarm
         if alarm is not None and end is not None:
