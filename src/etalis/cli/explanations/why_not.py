@@ -28,6 +28,7 @@ from etalis.cli.explanations.asking import (
     Question,
     SvgFile,
     UdgFile,
+    as_asked,
     asking,
     read_interval,
     read_moment,
@@ -89,5 +90,6 @@ def why_not(
         program, events, knowledge, policy=policy, format_=format_, event=event, time=time, unit=unit,
         encoding=encoding, sort=sort, times=times, skip_broken=skip_broken,
     ) as told:  # fmt: skip
-        found = told.engine.why_not(question, **asked, **({"repair": True} if repair else {}))
+        with as_asked():
+            found = told.engine.why_not(question, **asked, repair=repair)
         form.show(found, told.times)

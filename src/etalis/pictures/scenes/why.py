@@ -34,7 +34,7 @@ class _WhyDrawing:
     """A diagram while it is made, from the conclusion to its premises, the nearest first."""
 
     def __init__(self, found: j.Justification, *, as_tree: bool) -> None:
-        self.dates = are_dates(found.root.start, found.root.end, None)
+        self.dates = are_dates(found.root.start, found.root.end, found.dates or None)
         self.as_tree = as_tree
         self.diagram = Diagram(f"why {found.root.atom}", is_derivation=as_tree)
         self.places: dict[int, int] = {}

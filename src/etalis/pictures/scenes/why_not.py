@@ -75,7 +75,7 @@ class _WhyNotDrawing:
             for part in attempt.parts
             if part.event is not None
         ]
-        self.timeline.dates = bool(times) and are_dates(min(times), max(times), None)
+        self.timeline.dates = bool(times) and are_dates(min(times), max(times), found.dates or None)
 
     def _add_rule(self, rule: w.RuleAnswer, because: str) -> list[tuple[w.WhyNot, str]]:
         deeper = []
@@ -98,7 +98,7 @@ class _WhyNotDrawing:
         heading += [self._say(cause) for cause in attempt.causes]
         marks: dict[_Key, int] = {}
         for part in attempt.parts:
-            label = part.text if part.count is None else f"{part.text}, {part.count} times"
+            label = f"{part.text}, {part.count} times" if part.count else part.text
             lane = self.timeline.add_lane(label, *heading)
             heading = []
             if part.event is None:
