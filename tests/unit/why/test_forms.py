@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import fields
 from typing import Any
 
@@ -286,6 +288,38 @@ def test_why_not_is_a_screen() -> None:
     assert lines[3] == "  and 4 further attempts (--all)"
     assert lines[-1] == "and 112 further lines (--all)"
     assert len(w.WhyNot("c", rules).to_text(all=True).splitlines()) == 1 + 50 * 7
+
+
+def test_the_repair_is_told_however_many_rules_there_are() -> None:
+    text = "".join(f"c <- a{n} seq b{n}. " for n in range(30))
+    lines = str(etalis.compile(text).why_not([("a0", 1)], "c", repair=True)).splitlines()
+    assert len(lines) == 40
+    assert lines[-2].endswith("further lines (--all)")
+    assert lines[-1] == "  repair: add b0 at 1.000001 (proved smallest)"
+
+
+def test_a_long_text_does_not_push_others_away() -> None:
+    found = etalis.compile("c(X) <- a(X) seq b(X) seq d.").why_not([("a", "x" * 500, 1), ("d", 2)], "c(_)")
+    lines = str(found).splitlines()
+    assert lines[3] == "  d [2, 2]  input 2                 present"
+
+
+def test_pickles_are_whole_however_deep() -> None:
+    engine = etalis.compile("n(0) <- a. n(Y) <- n(X) seq s where Y is X + 1.").engine(
+        justification="full", policy="recent"
+    )
+    engine.push("a", at="2026-01-01T00:00:00Z")
+    for n in range(1, 3001):
+        engine.push("s", at=1767225600 + n)
+    deep = engine.justify("n(3000)")
+    again = pickle.loads(pickle.dumps(deep))  # noqa: S301
+    assert again.to_json() == deep.to_json()
+    assert str(again).startswith("n(3000) [2026-01-01T00:00:00Z, 2026-01-01T00:50:00Z]")
+    assert copy.deepcopy(deep) is deep
+    answer = etalis.compile("c <- a seq b.").why_not([("a", "2026-01-01T00:00:00Z")], "c", repair=True)
+    again = pickle.loads(pickle.dumps(answer))  # noqa: S301
+    assert str(again) == str(answer)
+    assert str(again.repair) == str(answer.repair)
 
 
 def test_what_is_shared_is_told_once() -> None:

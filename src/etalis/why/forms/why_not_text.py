@@ -5,7 +5,7 @@ A part is present, missing, or in the way; then stands what else is wrong. At mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -21,6 +21,7 @@ from etalis.why.printable import form
 
 SCREEN = 40
 WIDTH = 22  # of the column of times and origins, at least
+WIDEST = 120
 
 ANY = w.TimeRange(None, None)
 Row = tuple[str, str, str]
@@ -41,10 +42,12 @@ def write_brief(found: w.WhyNot) -> str:
 @form("WhyNot", "tree")
 def write_answer(found: w.WhyNot, dates: bool = False, whole: bool = False) -> str:
     """Write the answer for a terminal."""
-    lines = list(_Answer(Wording(dates), whole).lines(found))
-    if not whole and len(lines) > SCREEN:
-        lines = [*lines[: SCREEN - 1], f"and {len(lines) - SCREEN + 1:,} further lines (--all)"]
-    return "\n".join(lines)
+    writer = _Answer(Wording(dates), whole)
+    lines, last = list(writer.lines(found)), list(writer.conclusion(found))
+    if not whole and len(lines) + len(last) > SCREEN:
+        left = max(1, SCREEN - 1 - len(last))
+        lines = [*lines[:left], f"and {len(lines) - left:,} further lines (--all)"]
+    return "\n".join([*lines, *last])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,16 @@ class _Answer:
             yield 0, f"{found.question} did not occur: {found.unknown}"
         else:
             yield from self.failed(found, nested)
-        yield from ((0, self.affair(affair)) for affair in found.affairs)
+        if nested:
+            yield from ((0, line) for line in self.conclusion(found))
+
+    def conclusion(self, found: w.WhyNot) -> Iterator[str]:
+        """Yield what is said of the whole answer, behind its rules."""
+        yield from (self.affair(affair) for affair in found.affairs)
         if found.repair is not None:
-            yield 0, f"  {repair_line(found.repair, self.wording)}"
+            yield f"  {repair_line(found.repair, self.wording)}"
         if not found.complete:
-            yield 0, f"not all attempts were looked at: the budget of {found.steps:,} steps is reached"
+            yield f"not all attempts were looked at: the budget of {found.steps:,} steps is reached"
 
     def failed(self, found: w.WhyNot, nested: bool) -> Iterator[tuple[int, w.WhyNot | str]]:
         """Yield how far each rule got."""
@@ -111,7 +119,7 @@ class _Answer:
         parts = [self.part(part, attempt) for part in attempt.parts]
         causes = [row for cause in attempt.causes for row in self.cause(cause)]
         table = [*parts, *(row for row in causes if isinstance(row, tuple))]
-        widths = [max(len(row[0]) for row in table), max(WIDTH, *(len(row[1]) for row in table))] if table else [0, 0]
+        widths = [_width(row[0] for row in table), max(WIDTH, _width(row[1] for row in table))] if table else [0, 0]
         for row, part in zip(parts, attempt.parts, strict=True):
             yield 0, _columns(row, widths)
             if part.because is not None:
@@ -215,6 +223,11 @@ def _refuted(cause: w.Refuted) -> str:
     goal, failing = (print_term(bind_term(term, cause.bindings)) for term in (cause.goal, cause.failing))
     whole = "" if goal == failing else f" (of {goal})"
     return f"{failing}{whole} has no proof" if cause.error is None else f"{failing}{whole} raised {cause.error}"
+
+
+def _width(column: Iterable[str]) -> int:
+    """Return the width of a column; what is wider than a line stands out."""
+    return max((len(cell) for cell in column if len(cell) <= WIDEST), default=0)
 
 
 def _columns(row: Row, widths: Sequence[int]) -> str:
