@@ -12,7 +12,7 @@ from etalis.language.rules import known_events
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.semantics.matches import alarm_time, ground, match_all
 from etalis.temporal.relation import Relation, relations
-from etalis.why.checking.rule_text import TextModifier, named
+from etalis.why.checking.rule_text import TextModifier
 from etalis.why.search.asked_head import AskedHead
 from etalis.why.search.extents import (
     MISSING,
@@ -240,7 +240,7 @@ class Measure:
             counted = of_counted(taken)
             return counted if opener is None else pair(self.tester.relations["seq"], opener, counted)
         if isinstance(taken, PartEvent):
-            bound = {} if leaf.event is None else {v: choice.bound[v] for v in named(leaf.event.args)}
+            bound = {v: choice.bound[v] for v in leaf.names}
             if isinstance(leaf.pattern, s.TimePoint) and leaf.pattern.time > self.tester.now:
                 failed.append(Failure("pending", leaf.pattern.time))
             return of_instance(taken, bound)
