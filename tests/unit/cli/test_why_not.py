@@ -92,3 +92,10 @@ def test_wrong_questions_are_wrong_calls(
         result = CliRunner().invoke(app, [command, *files, question, *options])
         assert result.exit_code == 2
         assert message in result.output
+
+
+def test_that_no_repair_was_found_is_told(files: tuple[str, str]) -> None:
+    Path(files[0]).write_text("c(X) <- a(X) where (X > 1, X < 1).\n")
+    Path(files[1]).write_text('{"event": "a", "args": [1], "at": 1}\n')
+    result = CliRunner().invoke(app, ["why-not", *files, "c(_)", "--repair"])
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (0, "no repair was found")

@@ -112,10 +112,21 @@ def asking(
         if asked.by is not None:
             raise typer.Exit(128 + asked.by)
         engine.close()
+        _tell_letters(engine)
         yield AskedRun(engine, TimeForm(reading.seen, times))
         if bad:
             print(f"{len(bad)} rows were not taken; the first: {bad[0].problem}", file=sys.stderr)
             raise typer.Exit(ExitCode.INPUT)
+
+
+def _tell_letters(engine: Engine) -> None:
+    """Say how many events were rejected, which is often why others did not occur."""
+    dead = engine.core.dead_letters
+    if dead.count:
+        last = dead.letters[-1]
+        number = "1 event was" if dead.count == 1 else f"{dead.count:,} events were"
+        advice = "; sort them by time: --sort" if last.cause == "late" else ""
+        print(f"{number} rejected, the last: {last.name}: {last.reason}{advice}", file=sys.stderr)
 
 
 def read_moment(text: str | None, option: str) -> int | float | str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -93,3 +94,5 @@ def why_not(
         with as_asked():
             found = told.engine.why_not(question, **asked, repair=repair)
         form.show(found, told.times)
+        if repair and found.repair is None and found.occurred is None:
+            print("no repair was found", file=sys.stderr)

@@ -95,10 +95,11 @@ class _Search:
         first, last = self.between
         rules = {life.label: life.rule for life in runs.lives}
         stamps = {time for given in runs.inputs for time in (given.start, given.end)}
-        values = ValueChooser(self.core, self.pattern, runs.inputs, rules.values())
+        values = ValueChooser(self.core, self.pattern, runs.inputs, rules.values(), runs.elsewhere)
         calendar = Calendar(stamps, first, last, None if runs.last == BEGINNING else runs.last)
         self.finder = CandidateFinder(self.core, calendar, values, runs.inputs, rules, self.facts)
         asked = [time for time in (first, last, *(self.interval or ())) if time is not None]
+        asked += [] if runs.last == BEGINNING else [runs.last]
         settings = self.core.rules.settings
         windows = [rule_settings(settings, rule)[1] for rule in rules.values()] + [settings.garbage_window]
         self.grid = SingleChanges(
