@@ -105,6 +105,27 @@ def test_a_fact_that_was_known_before_the_first_event() -> None:
     assert str(engine.justify("hit(2)")).splitlines()[-1] == "└─ where vip(2)   fact since 5"
 
 
+@pytest.mark.parametrize(
+    "flags", [":- set_flag(justification_horizon, 4).", ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 4)."]
+)
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_conditions_of_matches_before_the_horizon(flags: str, is_changed: bool) -> None:
+    engine = etalis.compile(f"{flags} :- dynamic(ok/1). hit(X) <- p(X) seq q where (X > 0, ok(X)).").engine(
+        justification="full", policy="unrestricted"
+    )
+    engine.assert_fact("ok", 1)
+    for name, args, at in (("p", (1,), 1), ("p", (2,), 1), ("q", (), 2)):
+        engine.push(name, *args, at=at)
+    engine.advance(to=60)
+    if is_changed:
+        engine.assert_fact("ok", 3)
+        engine.advance(to=120)
+        engine.assert_fact("ok", 4)
+    last = str(engine.justify("hit(1)")).splitlines()[3]
+    assert last == "└─ where 1 > 0, ok(1)" + ("   the knowledge of then is not kept" if is_changed else "")
+    assert "condition: ok(2) (of 2 > 0, ok(2)) has no proof" in str(engine.why_not("hit(2)"))
+
+
 def test_a_deadline_awaited() -> None:
     root = Explained("c <- a seq (not b within 5).", [("a", 1)]).root("c")
     assert (root.start, root.end) == (1 * S, 6 * S)
