@@ -240,6 +240,14 @@ def test_late_input_is_told() -> None:
     assert "10 s" in affairs[0].text
 
 
+@pytest.mark.parametrize("program", [ABSENT, "exceptionAlarm(c, 5) <- a."])
+def test_a_deadline_is_pending_while_inputs_of_its_moment_may_come(program: str) -> None:
+    engine = run(program, [("a", 1), ("z", 6)])
+    assert causes(engine.why_not("c", at=6))[0] == ["pending until 6"]
+    engine.advance(to=6)
+    assert engine.why_not("c", at=6).occurred is not None
+
+
 def test_input_that_waits_until_its_time_is_settled() -> None:
     late = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 10). c(X) <- (a(X) seq b(X)) cnot x."
     engine = run(late, [("b", 1, 20)])

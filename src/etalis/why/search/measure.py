@@ -71,13 +71,17 @@ class Tester:
 
     def __init__(self, core: Core, question: s.EventPattern) -> None:
         assert core.record is not None
-        self.now = core.state.now
+        self.now, self._passed = core.state.now, core.state.floor
         self.relations = relations(core.rules.settings.relations)
         self.instances = PartEvents(core)
         self.sightings = Sightings(core, self.instances)
         self.goals = GoalAsker(core)
         self.kinds = frozenset(known_events(core.program.tree))
         self.selection = replay(core, question)
+
+    def is_to_come(self, due: int) -> bool:
+        """Tell whether a moment has not passed: its last input may still come."""
+        return due > self.now or (due == self.now and due > self._passed)
 
 
 class Measure:
@@ -273,7 +277,7 @@ class Measure:
             seen = self.tester.sightings.find(node.part.absent, a.end, due, a.bound, (False, True))
             if seen:
                 failed.append(Failure("blocked", distinct(x for one in seen for x in one.events)))
-            elif due > self.tester.now:
+            elif self.tester.is_to_come(due):
                 failed.append(Failure("pending", due))
         return a._replace(end=due, first=due, last=a.start, edges=(None, None))
 
@@ -338,7 +342,7 @@ class Measure:
         alarm = self.shape.rule.alarm
         if alarm is not None and end is not None:
             due = alarm_time(alarm.kind, ground(alarm.when, choice.bound), end) if whole.whole else None
-            if due is not None and due > self.tester.now:
+            if due is not None and self.tester.is_to_come(due):
                 failed.append(Failure("pending", due))
             start = end = due
             sure = (due is not None, due is not None)
