@@ -126,6 +126,18 @@ def test_conditions_of_matches_before_the_horizon(flags: str, is_changed: bool) 
     assert "condition: ok(2) (of 2 > 0, ok(2)) has no proof" in str(engine.why_not("hit(2)"))
 
 
+def test_an_aggregate_whose_elements_are_older_than_the_history() -> None:
+    flags = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 4)."
+    engine = etalis.compile(f"{flags} m(X) <- aggregate(avg(V), b(V), X) last 2.").engine(justification="full")
+    found = []
+    for value, at in ((1, 2), (1, 1), (1, 5), (1, 20), (1, 40)):
+        found += engine.push("b", value, at=at)
+    found += engine.advance(to=60)
+    why = engine.justify(found[0])
+    assert str(why).splitlines()[1:3] == ["└─ avg 1.0 of 1 element", "   └─ input 2, no longer in the history"]
+    assert not why.complete
+
+
 def test_a_deadline_awaited() -> None:
     root = Explained("c <- a seq (not b within 5).", [("a", 1)]).root("c")
     assert (root.start, root.end) == (1 * S, 6 * S)
