@@ -105,10 +105,12 @@ class PartTester:
             if not row.numeric or isinstance(value, int | float):
                 total = row.step(total, value)
         rope = part.rope
-        if isinstance(rope, FoldRope) and rope.cut:  # the value is over more than is told
+        is_cut = isinstance(rope, FoldRope) and rope.cut > 0
+        if is_cut:
             self._miss(f"{rope.cut} elements of an aggregate are beyond justification_limit")
+        if is_cut or any(one.unknown for one in part.right):  # the value is over more than is told
             known = ground(fold.result, part.scope.found)
-            part.value = known if isinstance(fold.result, s.Var) else row.result(total)
+            part.value = known if isinstance(fold.result, s.Var) or total == row.zero else row.result(total)
             part.bound.update(match_all((fold.result,), (part.value,), {}) or {})
         elif part.right or row.at_opener:
             part.value = row.result(total)
