@@ -335,3 +335,9 @@ def test_the_solution_by_which_later_conditions_hold() -> None:
     program = "p(0, 1). d(X) <- ((a(X) event_multiply (Y = 0 ; Y = 1)) seq b) where p(X, Y)."
     run = Explained(program, [("a", 0, 1), ("b", 2)])
     assert run.root("d(0)").bindings == {"X": 0, "Y": 1}
+
+
+def test_the_solutions_of_two_conditions_on_one_part() -> None:
+    program = "p(2). p(0). d <- a event_multiply p(X) event_multiply (Y = 1 ; Y = 3) where Y > X + 2."
+    run = Explained(program, [("a", 1)])
+    assert run.root("d").bindings == {"X": 0, "Y": 3}
