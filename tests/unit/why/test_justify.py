@@ -338,6 +338,6 @@ def test_the_solution_by_which_later_conditions_hold() -> None:
 
 
 def test_the_solutions_of_two_conditions_on_one_part() -> None:
-    program = "p(2). p(0). d <- a event_multiply p(X) event_multiply (Y = 1 ; Y = 3) where Y > X + 2."
+    program = "p(2). p(0). d <- a event_multiply p(X) event_multiply (Y = 3 ; Y = 1) where Y > X + 2."
     run = Explained(program, [("a", 1)])
     assert run.root("d").bindings == {"X": 0, "Y": 3}
