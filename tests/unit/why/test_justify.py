@@ -16,7 +16,7 @@ from etalis.why.forms.json_form import from_json
 from helpers.justifications import checker_of, recorded
 
 S = 1_000_000
-Row = tuple[Any, ...]  # name, values, time
+Row = tuple[Any, ...]  # name, values, time or both ends
 
 
 class Explained:
@@ -28,7 +28,9 @@ class Explained:
         self.found = [event for name, *args, at in rows for event in self.engine.push(name, *args, at=at)]
         self.found += self.engine.close()
         tree = parse(program)
-        notes = recorded(tree, [Event.make(name, tuple(args), at * S, at * S) for name, *args, at in rows], policy)
+        times = [at if isinstance(at, tuple) else (at, at) for *_, at in rows]
+        stream = [Event.make(row[0], row[1:-1], a * S, b * S) for row, (a, b) in zip(rows, times, strict=True)]
+        notes = recorded(tree, stream, policy)
         checker = checker_of(tree, notes, policy)
         contributors = {made.event: tuple(sorted(made.contributors)) for made in notes.record}
         for event in self.found:
@@ -341,3 +343,9 @@ def test_the_solutions_of_two_conditions_on_one_part() -> None:
     program = "p(2). p(0). d <- a event_multiply p(X) event_multiply (Y = 3 ; Y = 1) where Y > X + 2."
     run = Explained(program, [("a", 1)])
     assert run.root("d").bindings == {"X": 0, "Y": 3}
+
+
+def test_the_gap_before_an_aggregate_ends_where_its_earliest_element_starts() -> None:
+    run = Explained("d(R) <- a seq aggregate(count, b, R) cnot c.", [("a", 0), ("b", 2), ("b", (1, 5))])
+    (nothing,) = [node for node in j.nodes(run.root("d(2)")) if isinstance(node, j.Nothing)]
+    assert (nothing.low, nothing.high) == (0, 1_000_000)
