@@ -28,7 +28,7 @@ from etalis.plan.keys import show
 from etalis.runtime.core import Ahead, EngineOptions
 from etalis.runtime.reporting.report import Report, ReportError, read_nowhere
 from etalis.runtime.state import BEGINNING
-from etalis.tables.column_types import nested_types, type_name
+from etalis.tables.column_types import NUMBERS, nested_types, type_name
 from etalis.tables.knowledge import engine_answers, with_facts
 from etalis.tables.plan import InputPlan, ResultForm, plan_input, plan_output
 from etalis.tables.progress import Pace, following
@@ -111,6 +111,7 @@ def detect_on(
     program.tell_unknown()
     plan = _plan(program, _open(source, pace, program, options), options, rules.settings.policy)
     check_id(options, form.contributors)
+    engine.core.evidence.shown.dates |= any(frame.time_types[0] not in NUMBERS for frame in plan.intake.frames)
     run = _Run(plan, form, _columns().run_on(engine, plan.types))
     feed = _Feed(plan, with_ahead(rules.settings, ahead).max_ahead, latest_of(engine))
     parts: list[pa.RecordBatch] = []

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
+from etalis.data.held_tables import is_table
 from etalis.engine import Engine
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.attributes import Signature
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from etalis.why.justification import Justification
     from etalis.why.why_not import WhyNot
 
-Events: TypeAlias = Iterable[Any] | Mapping[str, Any] | str | Path  # rows such as `Engine.run` takes, or a file
+Events: TypeAlias = Iterable[Any] | Mapping[str, Any] | str | Path  # rows as `Engine.run` takes them, a table, a file
 _FILE_NAME = re.compile(r"[^\n<>%]+\.(etalis|event|pl|P|txt)\s*")
 
 
@@ -258,47 +259,60 @@ class Program:
     @overload
     def justify(
         self, events: Events, question: str, *, at: Any = None, interval: Any = None, policy: str | None = None,
-        all: Literal[False] = False, limit: int = 100,
+        all: Literal[False] = False, limit: int = 100, time: str | tuple[str, str] | None = None,
+        event: str | None = None, unit: str = "s",
     ) -> Justification: ...  # fmt: skip
 
     @overload
     def justify(
         self, events: Events, question: str, *, at: Any = None, interval: Any = None, policy: str | None = None,
-        all: Literal[True], limit: int = 100,
+        all: Literal[True], limit: int = 100, time: str | tuple[str, str] | None = None, event: str | None = None,
+        unit: str = "s",
     ) -> Iterator[Justification]: ...  # fmt: skip
 
     def justify(
         self, events: Events, question: str, *, at: Any = None, interval: Any = None, policy: str | None = None,
         all: bool = False, limit: int = 100,  # noqa: A002
+        time: str | tuple[str, str] | None = None, event: str | None = None, unit: str = "s",
     ) -> Justification | Iterator[Justification]:  # fmt: skip
-        """Say why an event occurred in a run of a file, or of rows such as `Engine.run` takes; see `Engine.justify`."""
-        engine = self._run_explained(events, policy)
+        """Say why an event occurred in a run of a file, of a table, or of rows such as `Engine.run` takes.
+
+        See `Engine.justify`; `time`, `event` and `unit` say how columns are read, as for `detect`.
+        """
+        engine = self._run_explained(events, policy, time, event, unit)
         if all:
             return engine.justify(question, at=at, interval=interval, all=True, limit=limit)
         return engine.justify(question, at=at, interval=interval)
 
     def why_not(
         self, events: Events, question: str, *, at: Any = None, between: Any = None, interval: Any = None,
-        policy: str | None = None, **options: Any,
+        policy: str | None = None, time: str | tuple[str, str] | None = None, event: str | None = None,
+        unit: str = "s", **options: Any,
     ) -> WhyNot:  # fmt: skip
-        """Say why an event did not occur in a run of a file, or of rows such as `Engine.run` takes.
+        """Say why an event did not occur in a run of a file, of a table, or of rows such as `Engine.run` takes.
 
-        The options are those of `Engine.why_not`.
+        The options are those of `Engine.why_not`; `time`, `event` and `unit` say how columns are read, as for `detect`.
         """
-        engine = self._run_explained(events, policy)
+        engine = self._run_explained(events, policy, time, event, unit)
         return engine.why_not(question, at=at, between=between, interval=interval, **options)
 
-    def _run_explained(self, events: Events, policy: str | None) -> Engine:
+    def _run_explained(
+        self, events: Events, policy: str | None, time: str | tuple[str, str] | None, event: str | None, unit: str
+    ) -> Engine:
         """Return an engine that has run events to the end and can explain them; what goals write is dropped."""
         engine = self.engine(policy=policy, output=lambda _: None, justification="full")
         if isinstance(events, str | Path):
             from etalis.formats import feed, read
             from etalis.formats.row import reading_of
 
-            found = feed(engine, read(events, reading_of(self.compiled)))
+            reading = reading_of(self.compiled, event=event, time=time, unit=unit)
+            deque(feed(engine, read(events, reading)), maxlen=0)
+            engine.core.evidence.shown.dates |= reading.seen.stamps
+        elif is_table(events):
+            engine.detect(events, time=time, event=event, unit=unit)
+            engine.close()
         else:
-            found = _run_all(engine, events)
-        deque(found, maxlen=0)
+            deque(_run_all(engine, events), maxlen=0)
         return engine
 
     def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:

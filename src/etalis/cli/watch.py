@@ -31,19 +31,22 @@ from etalis.cli.common import (
 )
 from etalis.cli.event_source import EventStream, stopping, wall_clock
 from etalis.cli.exit_codes import ExitCode
+from etalis.cli.explanations.asking import as_asked, read_moment
 from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
 from etalis.engine import Engine
 from etalis.formats import STANDARD_INPUT, Bad, Item, Row, feed
 from etalis.formats.row import reading_of
 from etalis.language.ground_terms import ground
 from etalis.language.read.parser import parse_term
-from etalis.temporal.interval import show_moment, to_microseconds, to_seconds
+from etalis.temporal.interval import to_microseconds, to_seconds
 from etalis.temporal.json_values import to_plain, to_text
 from etalis.temporal.time_input import to_instant
+from etalis.why.forms.wording import Wording
 from etalis.why.partial import LIMIT, PartialMatch, PartialMatches
 
 _PAUSE = 0.2  # seconds between two pictures
 _WIDTH = 10  # of a bar
+_WIDE = 120  # columns of a terminal, from which on bars are drawn
 
 Label = Annotated[str | None, typer.Option(help="Only the rule with this label or number.")]
 Keys = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Only where a variable has this value.")]
@@ -73,7 +76,8 @@ def watch(
 ) -> None:
     """Show the patterns that have begun, and what they await."""
     with reporting(), stopping() as asked:
-        wanted = read_keys(key or [])
+        with as_asked():
+            wanted = read_keys(key or [])
         compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
         reading = reading_of(compiled.compiled, event=event, time=time, unit=unit, encoding=encoding)
         stream = EventStream(
@@ -82,10 +86,13 @@ def watch(
         )  # fmt: skip
         stream.check(compiled)
         engine = compiled.engine(policy=policy, parts=True)
-        moment = None if at is None else to_instant(float(at) if is_number(at) else at)
+        given = read_moment(at, "--at")
+        moment = None if given is None else to_instant(given)
+        with as_asked():
+            engine.partial(rule, wanted, limit)
         items = until(stream.near(engine, stream.items(engine, asked)), moment)
         if sys.stdout.isatty() and not json:
-            items = live(items, lambda: draw(engine, engine.partial(rule, wanted, limit)))
+            items = live(items, lambda: draw(engine, engine.partial(rule, wanted, limit), reading.seen.stamps))
         bad: list[Bad] = []
         deque(feed(engine, items, on_bad=bad.append, as_given=True), maxlen=0)
         if moment is not None:
@@ -95,7 +102,7 @@ def watch(
             for row in found:
                 print(to_text(plain(row)))
         else:
-            Console().print(draw(engine, found))
+            Console().print(draw(engine, found, reading.seen.stamps))
         if bad:
             print(f"{len(bad)} rows were not taken; the first: {bad[0].problem.message}", file=sys.stderr)
             raise typer.Exit(ExitCode.INPUT)
@@ -110,15 +117,6 @@ def live(items: Iterable[Item], picture: Callable[[], Table]) -> Iterator[Item]:
             if timing.monotonic() - shown > _PAUSE:
                 screen.update(picture(), refresh=True)
                 shown = timing.monotonic()
-
-
-def is_number(text: str) -> bool:
-    """Tell whether a time is written as seconds."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def until(items: Iterable[Item], moment: int | None) -> Iterator[Item]:
@@ -143,18 +141,31 @@ def read_keys(texts: list[str]) -> dict[str, Any]:
     return found
 
 
-def draw(engine: Engine, found: PartialMatches) -> Table:
+def draw(engine: Engine, found: PartialMatches, dates: bool) -> Table:
     """Draw partial matches as a table, the fullest first."""
-    now = "" if engine.now is None else f" at {show_moment(to_microseconds(engine.now))}"
+    wording, is_wide = Wording(dates), Console().width >= _WIDE
+    now = "" if engine.now is None else f" at {wording.moment(to_microseconds(engine.now))}"
     more = len(found) - len(found.rows)
     table = Table(title=f"{len(found)} begun{now}", caption=f"and {more} more" if more else None, title_justify="left")
-    for name in ("rule", "share", "present", "awaited", "still open", "until"):
-        table.add_column(name, overflow="fold", no_wrap=name in ("rule", "share", "until"))
+    for name in ("rule", "share"):
+        table.add_column(name, no_wrap=True)
+    for name in ("present", "awaited", "still open", "until"):
+        table.add_column(name, overflow="fold", min_width=10)
     for row in found:
-        ends = "" if row.until is None else show_moment(to_microseconds(row.until))
-        cells = (row.rule, bar(row.share), ", ".join(row.present), ", ".join(row.awaited), ", ".join(row.open), ends)
+        ends = "" if row.until is None else wording.moment(to_microseconds(row.until))
+        share = bar(row.share) if is_wide else percent(row.share)
+        cells = (row.rule, share, ", ".join(row.present), ", ".join(row.awaited), ", ".join(row.open), ends)
         table.add_row(*map(Text, cells))
     return table
+
+
+def percent(share: float) -> str:
+    """Write a share.
+
+    >>> percent(2 / 3)
+    '67 %'
+    """
+    return f"{round(100 * share)} %"
 
 
 def bar(share: float) -> str:
@@ -164,7 +175,7 @@ def bar(share: float) -> str:
     '█████░░░░░ 50 %'
     """
     full = int(share * _WIDTH)
-    return f"{'█' * full}{'░' * (_WIDTH - full)} {round(100 * share)} %"
+    return f"{'█' * full}{'░' * (_WIDTH - full)} {percent(share)}"
 
 
 def plain(row: PartialMatch) -> dict[str, Any]:

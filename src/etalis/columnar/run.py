@@ -372,7 +372,8 @@ def run_on(engine: RuntimeEngine, received: Types) -> ColumnRun:
     facts = engine.core.rules.conditions.solver.database.generation
     wiring, known = engine.core.rules.wiring, (dict(received), tuple(whole_engine(engine)), facts)
     if engine.core.over_columns is None or engine.core.over_columns[:2] != (wiring, known):
-        engine.core.over_columns = (wiring, known, warned(ColumnRun(engine.core.program, received, engine=engine)))
+        run = ColumnRun(engine.core.program, received, engine=engine)
+        engine.core.over_columns = (wiring, known, run if engine.core.level == "full" else warned(run))
     found: ColumnRun = engine.core.over_columns[2]
     return found
 

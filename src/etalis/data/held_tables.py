@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from etalis.errors import InputError, Problem
 
 
+def _is_query(source: Any) -> bool:
+    is_pair = isinstance(source, tuple) and len(source) == 2
+    return is_pair and hasattr(source[0], "cursor") and isinstance(source[1], str)
+
+
 def run_query(source: Any) -> Any:
     """Return the cursor that has the rows of (connection, query); anything else as it is."""
-    is_query = isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "cursor")
-    if not is_query or not isinstance(source[1], str):
+    if not _is_query(source):
         return source
     cursor = source[0].cursor()
     try:
@@ -19,6 +23,14 @@ def run_query(source: Any) -> Any:
     except Exception as error:  # noqa: BLE001 - every driver has errors of its own
         raise InputError(Problem("E402", f"the query failed: {error}", hint=source[1])) from None
     return executed if hasattr(executed, "fetchmany") else cursor
+
+
+def is_table(source: Any) -> bool:
+    """Tell whether something has rows by columns, of Arrow, pandas, Polars, DuckDB or a database; or one per event."""
+    if isinstance(source, Mapping):
+        return bool(source) and all(map(is_table, source.values()))
+    names = ("columns", "column_names", "collect_schema", "fetchmany")  # a column of a table has none of them
+    return any(hasattr(source, name) for name in names) or _is_query(source)
 
 
 def is_cursor(source: Any) -> bool:

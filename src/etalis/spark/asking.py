@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from etalis.spark.batch.feed import Feed
 from etalis.spark.batch.job import load
 from etalis.spark.plan.detection import DetectionPlan
 from etalis.spark.plan.question import Wanted, keep_rows, wanted_rows
+from etalis.tables.column_types import NUMBERS
 from etalis.tables.results.output import ID as MATCH_ID
 from etalis.tables.sorting import Sorter
 from etalis.temporal.attribute_names import CONTRIBUTORS
@@ -113,10 +114,13 @@ class FetchedRows:
         first, last = _range(at, between, interval)
         wanted = wanted_rows(self.plan, self.heads, pattern, first, last, times=2)  # near misses lie beyond a window
         engine, _ = self._run([row for _, row in self._rows(wanted)])
-        return why_not(engine.core, question, at=at, between=between, interval=interval, **options)
+        found = why_not(engine.core, question, at=at, between=between, interval=interval, **options)
+        return replace(found, dates=engine.core.evidence.shown.dates)
 
     def _rows(self, wanted: Wanted) -> list[tuple[str, Any]]:
         """Return rows as engines take them, in their order, each with its id."""
+        if not wanted.tags:
+            return []  # no rule makes what is asked for
         job = self.plan.job
         sorter = Sorter(job.unit, job.memory)
         for batch in self._fetch(wanted).to_batches():
@@ -127,6 +131,7 @@ class FetchedRows:
     def _run(self, rows: Sequence[Any]) -> tuple[RuntimeEngine, list[Event]]:
         """Run rows to the end, in an engine that can explain what it made."""
         engine = start_engine(self.program, EngineOptions(on_error=self.plan.job.on_error, justification="full"))
+        engine.core.evidence.shown.dates = any(frame.time_types[0] not in NUMBERS for frame in self.plan.frames)
         return engine, [*engine.run(rows), *engine.close()]
 
 

@@ -18,6 +18,7 @@ from etalis.language.rules import with_checks
 from etalis.language.traversal import names, postorder, variables
 from etalis.logic.proof import ProofStep
 from etalis.runtime.record.corrections import Corrections
+from etalis.runtime.state import BEGINNING
 from etalis.semantics.matches import match_all
 from etalis.temporal.event import EventKind
 from etalis.temporal.policy import POLICIES
@@ -282,7 +283,8 @@ class JustificationBuilder:
                 case "fact":
                     told = self._told(step, end)
                     by = None if told is None or told.by is None else self._node(told.by)
-                    node: j.Proof = j.KnownFact(goal, None if told is None else told.time, by)
+                    since = None if told is None or told.time <= BEGINNING else told.time
+                    node: j.Proof = j.KnownFact(goal, since, by)
                 case "clause":
                     node = j.ByClause(goal, tuple(done[id(one)] for one in step.premises))
                 case "builtin":

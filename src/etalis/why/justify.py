@@ -6,15 +6,20 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from etalis.errors import EventError, Problem
+from etalis.data.scalars import show
+from etalis.errors import EventError, Problem, ProgramError
 from etalis.language.named_attributes import place_in_rule
+from etalis.language.operators import ARROWS, PATTERN_OPERATORS
+from etalis.language.printer import seconds
 from etalis.language.read.parser import parse_event_pattern
+from etalis.language.rules import known_events
 from etalis.language.syntax import Const, EventPattern, Rule
 from etalis.runtime.record.input_log import KeptInput
 from etalis.runtime.state import Raw
 from etalis.semantics.matches import match_all
 from etalis.temporal.event import Event, Retraction
 from etalis.why.asking.derivations import derivations
+from etalis.why.asking.options import refuse_below, refuse_times
 from etalis.why.build import JustificationBuilder
 from etalis.why.justification import Justification
 from etalis.why.rule_texts import program_digest
@@ -22,6 +27,9 @@ from etalis.why.rule_texts import program_digest
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
     from etalis.runtime.record.kept_past import KeptPast
+
+
+OPERATORS = frozenset({*PATTERN_OPERATORS, ",", ";", "not", "-", "+", *ARROWS})  # of patterns and of goals
 
 
 def justify_raw(core: Core, raw: Raw | int) -> Justification:
@@ -42,6 +50,7 @@ def justify_all(
     core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None, limit: int
 ) -> Iterator[Justification]:
     """Yield all derivations of the event that `justify` explains, the first by arrival first."""
+    refuse_below(1, limit=limit)
     found = find_asked(core, question, at, interval)
     refuse_numbers(core)
     return derivations(core, found, limit)
@@ -50,6 +59,7 @@ def justify_all(
 def find_asked(core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None) -> Raw | int:
     """Return the event that is asked for, the latest if it may be several; the number of one that was received."""
     refuse_off(core)
+    refuse_times(at=at, interval=interval)
     if isinstance(question, Event):
         given: Raw = _raw_of(core, question)
         return given
@@ -93,9 +103,14 @@ def _latest(core: Core, pattern: EventPattern, at: int | None, interval: tuple[i
 
 def read_question(core: Core, text: str) -> EventPattern:
     """Read the pattern of an event that is asked for; attributes that have names find their places."""
-    asked = place_in_rule(
-        core.program.tree, Rule(EventPattern("question", ()), parse_event_pattern(text, "<question>"))
-    ).pattern
+    if not isinstance(text, str):
+        raise TypeError(f"a question is a text such as 'fraud(c1, _)', not {show(text)}")
+    pattern = parse_event_pattern(text, "<question>")
+    if pattern.name in OPERATORS and (pattern.name, len(pattern.args)) not in known_events(core.program.tree):
+        hint = "ask for the event of a rule's head, such as fraud(c1, _); of a pattern ask for its parts"
+        message = f"a question is one event, not a pattern with `{pattern.name}`"
+        raise ProgramError(Problem("E113", message, pattern.span, hint))
+    asked = place_in_rule(core.program.tree, Rule(EventPattern("question", ()), pattern)).pattern
     assert isinstance(asked, EventPattern)
     return asked
 
@@ -150,15 +165,17 @@ def _raw_of(core: Core, event: Event) -> Any:
     raw = tuple.__getitem__(event, slice(None))
     if event.sign < 0:
         event = event.reported if isinstance(event, Retraction) else event
-    if len(raw) > 3 + event.kind.arity:
+    is_own = event.kind.shown is core.evidence.shown or core.record is None
+    if is_own and len(raw) > 3 + event.kind.arity:
         return raw
     wanted = [(0, event.end_time), (1, event.start_time), *enumerate(event.args, 3)]
     if core.record is not None:
         for kept in _kept(core.record, (event.name, len(event.args)), wanted):
             return kept
-    raise _did_not_occur(repr(event))
+    interval = f", interval=({seconds(event.start_time)}, {seconds(event.end_time)})"
+    raise _did_not_occur(event.atom, interval, f"in this engine {event!r}")
 
 
-def _did_not_occur(what: str) -> EventError:
-    hint = f"ask why not: engine.why_not({what!r})"
-    return EventError(Problem("E341", f"{what} did not occur", hint=hint))
+def _did_not_occur(question: str, times: str = "", what: str | None = None) -> EventError:
+    hint = f"ask why not: engine.why_not({question!r}{times})"
+    return EventError(Problem("E341", f"{what or question} did not occur", hint=hint))

@@ -19,6 +19,7 @@ from etalis.runtime.codegen.network import PlannedRule
 from etalis.runtime.limits.expiry import sweep
 from etalis.runtime.ruleset import RuleSet
 from etalis.temporal.interval import to_seconds
+from etalis.why.asking.options import refuse_below, refuse_rule
 from etalis.why.waiting import Leaf, OpenTest, WaitingInstance, leaves_of, waiting_of
 
 LIMIT = 100
@@ -62,6 +63,8 @@ def partial_matches(
     rules: RuleSet, rule: str | None = None, key: Mapping[str, Any] | None = None, limit: int = LIMIT
 ) -> PartialMatches:
     """Return what waits, of one rule or all, where variables have the values of `key`."""
+    refuse_rule(rules, rule)
+    refuse_below(0, limit=limit)
     sweep(rules, rules.state.now)
     wanted = {name: to_value(value) for name, value in (key or {}).items()}
     counts: dict[str, int] = {}

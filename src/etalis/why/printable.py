@@ -7,7 +7,7 @@ are entered when it is imported; those that stand above it are announced, and lo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from etalis.lazy import import_announced
 from etalis.temporal.html import escape
@@ -27,6 +27,12 @@ def form(of: str, name: str) -> Callable[[F], F]:
     return enter
 
 
+def read_back(of: str, text: str) -> Any:
+    """Return an explanation of a class from its JSON text."""
+    import_announced()
+    return _FORMS[of, "read"](text)
+
+
 class Printable:
     """What a person may look at: a justification, or why an event did not occur."""
 
@@ -37,6 +43,13 @@ class Printable:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._form('brief')(self)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle it as its JSON text: as objects, derivations may be nested too deep."""
+        return read_back, (type(self).__name__, self.to_json())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # nothing in it changes
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data: a list of nodes that refer to each other by number, times in seconds."""

@@ -52,3 +52,27 @@ def test_rows_that_cannot_be_taken_are_told(files: tuple[str, str]) -> None:
 
 def test_a_key_without_value(files: tuple[str, str]) -> None:
     assert CliRunner().invoke(app, ["watch", *files, "--key", "Card"]).exit_code == 2
+
+
+def test_a_narrow_terminal(files: tuple[str, str]) -> None:
+    dates = '{"event": "withdrawal", "card": "c1", "amount": 5, "at": "2026-03-02T09:00:00Z"}\n'
+    Path(files[1]).write_text(dates)
+    lines = CliRunner().invoke(app, ["watch", *files], env={"COLUMNS": "80"}).stdout.splitlines()
+    assert lines[0].rstrip() == "1 begun at 2026-03-02T09:00:00Z"
+    assert "withdrawal(c1" in lines[4]
+    assert "50 %" in lines[4]
+    assert "█" not in lines[4]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--rule", "nix"), "E342: there is no rule 'nix'"),
+        (("--key", "Card=("), "E108"),
+        (("--at", "noon"), "'noon' is not a time"),
+    ],
+)
+def test_wrong_calls(files: tuple[str, str], options: tuple[str, str], message: str) -> None:
+    result = CliRunner().invoke(app, ["watch", *files, *options])
+    assert result.exit_code == 2
+    assert message in result.output

@@ -108,3 +108,12 @@ def test_what_cannot_be_read(files: tuple[str, str]) -> None:
     assert (code, output.startswith(AT_120), "1 rows were not taken" in output) == (3, True, True)
     Path(files[0]).write_text("fraud <- ")
     assert ask(files)[0] == 1
+
+
+def test_events_that_were_rejected_are_told(files: tuple[str, str]) -> None:
+    Path(files[1]).write_text("".join(f"{line}\n" for line in reversed(EVENTS.splitlines())))
+    result = CliRunner().invoke(app, ["why", *files, QUESTION])
+    assert result.exit_code == 3
+    assert "2 events were rejected, the last: withdrawal: it ends at 1, but time has reached 130" in result.stderr
+    assert "--sort" in result.stderr
+    assert "by rule 1" in CliRunner().invoke(app, ["why", *files, QUESTION, "--sort"]).stdout

@@ -74,3 +74,28 @@ def test_repair(files: tuple[str, str]) -> None:
 def test_a_program_that_is_broken(files: tuple[str, str]) -> None:
     Path(files[0]).write_text("c <- ")
     assert ask(files, "c")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "message"),
+    [
+        ("c(", (), "E108"),
+        ("c seq b", (), "E113: a question is one event"),
+        ("c", ("--between", "5", "1"), "ends before it starts"),
+        ("c", ("--at", "5", "--between", "1", "5"), "E342: at and between are given"),
+    ],
+)
+def test_wrong_questions_are_wrong_calls(
+    files: tuple[str, str], question: str, options: tuple[str, ...], message: str
+) -> None:
+    for command in ("why", "why-not")[bool(options) :]:
+        result = CliRunner().invoke(app, [command, *files, question, *options])
+        assert result.exit_code == 2
+        assert message in result.output
+
+
+def test_that_no_repair_was_found_is_told(files: tuple[str, str]) -> None:
+    Path(files[0]).write_text("c(X) <- a(X) where (X > 1, X < 1).\n")
+    Path(files[1]).write_text('{"event": "a", "args": [1], "at": 1}\n')
+    result = CliRunner().invoke(app, ["why-not", *files, "c(_)", "--repair"])
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (0, "no repair was found")

@@ -149,3 +149,19 @@ def test_what_engines_answer_is_drawn(question: str, policy: str) -> None:
     timeline = draw_why_not(found)
     assert timeline.lanes or timeline.notes
     check_timeline(found.to_svg())
+
+
+def test_conditions_are_told_with_their_values_and_attempts_with_something_in_them() -> None:
+    found = etalis.compile("c <- p(X) seq q where X > 3.").why_not([("p", 1, 1), ("q", 2)], "c", policy="unrestricted")
+    headings = [line for lane in draw_why_not(found).lanes for line in lane.heading]
+    assert headings[1] == "1 > 3 has no proof"
+    assert "p(X) is missing" not in headings
+
+
+def test_long_texts_are_cut_above_a_time_line() -> None:
+    text = "word " * 800
+    found = etalis.compile("c(X) <- a(X) seq b(X).").why_not([("a", text, 1)], f"c('{text}')")
+    timeline = draw_why_not(found)
+    assert len(timeline.title) <= 120
+    assert all(len(line) <= 240 for lane in timeline.lanes for line in lane.heading)
+    assert "b('word" in found.to_svg()

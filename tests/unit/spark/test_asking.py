@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -191,3 +192,19 @@ def test_why_not_without_key_or_time_reads_all_that_its_rules_read() -> None:
     rows = Rows("m(K) <- a(K, _) seq b(K, _). n <- c.", [*many(20), Event("c", at=700)])
     rows.asked.why_not("m(_)", None, None, None, limit=1, depth=1, budget=1000)
     assert rows.collected == [22]
+
+
+def test_an_event_that_no_rule_makes_needs_no_rows() -> None:
+    rows = Rows(PAIRS, many())
+    found = rows.asked.why_not("f(1)", None, None, None)
+    assert found.unknown == "no rule makes f/1"
+    assert rows.collected == []
+
+
+def test_times_are_dates_where_the_rows_have_time_stamps() -> None:
+    rows = Rows(PAIRS, many())
+    assert not rows.asked.why_not("e(99)", None, None, None).dates
+    stamped = tuple(replace(frame, time_types=("timestamp",)) for frame in rows.plan.frames)
+    asked = FetchedRows(replace(rows.plan, frames=stamped), rows.fetch)
+    assert asked.why_not("e(99)", None, None, None).dates
+    assert asked.why(MatchRow.of(rows.results()[0])).dates

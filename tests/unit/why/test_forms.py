@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import fields
 from typing import Any
 
 import pytest
 
+import etalis
 from etalis.data.values import Struct, real
 from etalis.errors import InputError
 from etalis.language.read.parser import parse_rule, parse_term
@@ -237,6 +240,45 @@ def test_text_of_every_cause() -> None:
         assert line in text, text
 
 
+def time_range(low: tuple[int, bool] | None, high: tuple[int, bool] | None) -> w.TimeRange:
+    after, before = (None if x is None else w.TimeBound(x[0] * S, x[1]) for x in (low, high))
+    return w.TimeRange(after, before)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "said"),
+    [
+        ((None, None), ((5, False), (5, False)), "ends at 5"),
+        (((3, True), None), ((1, False), (9, False)), "after 3, up to 9"),
+        ((None, (9, True)), ((4, True), (9, True)), "ends after 4, before 9"),
+        (((1, False), (1, False)), ((2, False), (2, False)), "starts at 1, ends at 2"),
+        (((3, True), None), ((7, False), (9, False)), "starts after 3, ends from 7 on, up to 9"),
+    ],
+)
+def test_where_a_missing_part_would_have_counted(start: Any, end: Any, said: str) -> None:
+    part = w.AttemptPart("b", None, time_range(*start), time_range(*end))
+    attempt = w.Attempt((part,), (w.MissingPart(part),), (1, 0, 0))
+    text = str(w.WhyNot("c", (w.RuleAnswer("1", "c <- b.", (attempt,)),)))
+    assert text.splitlines()[1] == f"  b  {said:<22}  missing: no event b has come"
+
+
+def test_text_of_what_is_counted() -> None:
+    missing = w.AttemptPart("b star_times", None, count=0)
+    counted = w.AttemptPart("x ntimes 3", j.Occurred("x", (), S, 2 * S), count=2)
+    attempt = w.Attempt((counted, missing), (w.MissingPart(missing),), (1, 0, 0))
+    assert str(w.WhyNot("c", (w.RuleAnswer("1", "c <- x.", (attempt,)),))).splitlines()[1:] == [
+        "  x ntimes 3 [1, 2]  2 elements              present",
+        "  b star_times       at any time             missing: none has come",
+    ]
+
+
+def test_that_a_rule_was_not_there_is_told_once() -> None:
+    engine = etalis.compile("d <- a.").engine(justification="full", policy="unrestricted")
+    list(engine.run([("a", 1), ("b", 2)]))
+    engine.insert_rule("c <- a seq b")
+    assert str(engine.why_not("c")).count("not there: ") == 1
+
+
 def test_why_not_is_a_screen() -> None:
     rules = tuple(
         w.RuleAnswer(str(n), "c <- a.", (w.Attempt((w.AttemptPart("a", A),), (), (1, 0, 0)),) * 3, 2) for n in range(50)
@@ -246,6 +288,38 @@ def test_why_not_is_a_screen() -> None:
     assert lines[3] == "  and 4 further attempts (--all)"
     assert lines[-1] == "and 112 further lines (--all)"
     assert len(w.WhyNot("c", rules).to_text(all=True).splitlines()) == 1 + 50 * 7
+
+
+def test_the_repair_is_told_however_many_rules_there_are() -> None:
+    text = "".join(f"c <- a{n} seq b{n}. " for n in range(30))
+    lines = str(etalis.compile(text).why_not([("a0", 1)], "c", repair=True)).splitlines()
+    assert len(lines) == 40
+    assert lines[-2].endswith("further lines (--all)")
+    assert lines[-1] == "  repair: add b0 at 1.000001 (proved smallest)"
+
+
+def test_a_long_text_does_not_push_others_away() -> None:
+    found = etalis.compile("c(X) <- a(X) seq b(X) seq d.").why_not([("a", "x" * 500, 1), ("d", 2)], "c(_)")
+    lines = str(found).splitlines()
+    assert lines[3] == "  d [2, 2]  input 2                 present"
+
+
+def test_pickles_are_whole_however_deep() -> None:
+    engine = etalis.compile("n(0) <- a. n(Y) <- n(X) seq s where Y is X + 1.").engine(
+        justification="full", policy="recent"
+    )
+    engine.push("a", at="2026-01-01T00:00:00Z")
+    for n in range(1, 3001):
+        engine.push("s", at=1767225600 + n)
+    deep = engine.justify("n(3000)")
+    again = pickle.loads(pickle.dumps(deep))  # noqa: S301
+    assert again.to_json() == deep.to_json()
+    assert str(again).startswith("n(3000) [2026-01-01T00:00:00Z, 2026-01-01T00:50:00Z]")
+    assert copy.deepcopy(deep) is deep
+    answer = etalis.compile("c <- a seq b.").why_not([("a", "2026-01-01T00:00:00Z")], "c", repair=True)
+    again = pickle.loads(pickle.dumps(answer))  # noqa: S301
+    assert str(again) == str(answer)
+    assert str(again.repair) == str(answer.repair)
 
 
 def test_what_is_shared_is_told_once() -> None:

@@ -16,7 +16,7 @@ from etalis.why.forms.json_form import from_json
 from helpers.justifications import checker_of, recorded
 
 S = 1_000_000
-Row = tuple[Any, ...]  # name, values, time
+Row = tuple[Any, ...]  # name, values, time or both ends
 
 
 class Explained:
@@ -28,7 +28,9 @@ class Explained:
         self.found = [event for name, *args, at in rows for event in self.engine.push(name, *args, at=at)]
         self.found += self.engine.close()
         tree = parse(program)
-        notes = recorded(tree, [Event.make(name, tuple(args), at * S, at * S) for name, *args, at in rows], policy)
+        times = [at if isinstance(at, tuple) else (at, at) for *_, at in rows]
+        stream = [Event.make(row[0], row[1:-1], a * S, b * S) for row, (a, b) in zip(rows, times, strict=True)]
+        notes = recorded(tree, stream, policy)
         checker = checker_of(tree, notes, policy)
         contributors = {made.event: tuple(sorted(made.contributors)) for made in notes.record}
         for event in self.found:
@@ -93,6 +95,49 @@ def test_a_fact_of_the_program_holds_a_condition() -> None:
         ├─ w(c, rome) [4, 4]   input 4
         └─ where far(bern, rome)   fact
     """)
+
+
+def test_a_fact_that_was_known_before_the_first_event() -> None:
+    engine = etalis.compile(":- dynamic(vip/1). hit(X) <- p(X) where vip(X).").engine(justification="full")
+    engine.assert_fact("vip", 1)
+    engine.push("p", 1, at=5)
+    engine.assert_fact("vip", 2)
+    engine.push("p", 2, at=6)
+    assert str(engine.justify("hit(1)")).splitlines()[-1] == "└─ where vip(1)   fact"
+    assert str(engine.justify("hit(2)")).splitlines()[-1] == "└─ where vip(2)   fact since 5"
+
+
+@pytest.mark.parametrize(
+    "flags", [":- set_flag(justification_horizon, 4).", ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 4)."]
+)
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_conditions_of_matches_before_the_horizon(flags: str, is_changed: bool) -> None:
+    engine = etalis.compile(f"{flags} :- dynamic(ok/1). hit(X) <- p(X) seq q where (X > 0, ok(X)).").engine(
+        justification="full", policy="unrestricted"
+    )
+    engine.assert_fact("ok", 1)
+    for name, args, at in (("p", (1,), 1), ("p", (2,), 1), ("q", (), 2)):
+        engine.push(name, *args, at=at)
+    engine.advance(to=60)
+    if is_changed:
+        engine.assert_fact("ok", 3)
+        engine.advance(to=120)
+        engine.assert_fact("ok", 4)
+    last = str(engine.justify("hit(1)")).splitlines()[3]
+    assert last == "└─ where 1 > 0, ok(1)" + ("   the knowledge of then is not kept" if is_changed else "")
+    assert "condition: ok(2) (of 2 > 0, ok(2)) has no proof" in str(engine.why_not("hit(2)"))
+
+
+def test_an_aggregate_whose_elements_are_older_than_the_history() -> None:
+    flags = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 4)."
+    engine = etalis.compile(f"{flags} m(X) <- aggregate(avg(V), b(V), X) last 2.").engine(justification="full")
+    found = []
+    for value, at in ((1, 2), (1, 1), (1, 5), (1, 20), (1, 40)):
+        found += engine.push("b", value, at=at)
+    found += engine.advance(to=60)
+    why = engine.justify(found[0])
+    assert str(why).splitlines()[1:3] == ["└─ avg 1.0 of 1 element", "   └─ input 2, no longer in the history"]
+    assert not why.complete
 
 
 def test_a_deadline_awaited() -> None:
@@ -292,3 +337,15 @@ def test_the_solution_by_which_later_conditions_hold() -> None:
     program = "p(0, 1). d(X) <- ((a(X) event_multiply (Y = 0 ; Y = 1)) seq b) where p(X, Y)."
     run = Explained(program, [("a", 0, 1), ("b", 2)])
     assert run.root("d(0)").bindings == {"X": 0, "Y": 1}
+
+
+def test_the_solutions_of_two_conditions_on_one_part() -> None:
+    program = "p(2). p(0). d <- a event_multiply p(X) event_multiply (Y = 3 ; Y = 1) where Y > X + 2."
+    run = Explained(program, [("a", 1)])
+    assert run.root("d").bindings == {"X": 0, "Y": 3}
+
+
+def test_the_gap_before_an_aggregate_ends_where_its_earliest_element_starts() -> None:
+    run = Explained("d(R) <- a seq aggregate(count, b, R) cnot c.", [("a", 0), ("b", 2), ("b", (1, 5))])
+    (nothing,) = [node for node in j.nodes(run.root("d(2)")) if isinstance(node, j.Nothing)]
+    assert (nothing.low, nothing.high) == (0, 1_000_000)

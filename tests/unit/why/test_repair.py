@@ -308,6 +308,21 @@ def test_changes_of_rules_and_facts_come_as_recorded() -> None:
     assert told(engine.repair("d(_)")) == (["add p(3)@3.000001"], "proved")
 
 
+def test_no_change_mends_what_waits_for_time() -> None:
+    engine = run("c <- a seq (not b within 5). exceptionAlarm(late, 5) <- a.", [("a", 1)])
+    engine.advance(to=4)
+    assert engine.repair("c") is None
+    assert engine.repair("late") is None
+
+
+def test_values_of_other_keys_serve_where_a_key_has_no_events() -> None:
+    text = "fraud(C) <- (w(C, A) seq w(C, B)) within 600 where (A \\= B, \\+ near(A, B)). near(basel, weil)."
+    rows = [("w", "c1", "basel", 0), ("w", "c1", "weil", 60), ("w", "c1", "geneva", 90)]
+    changes, status = told(run(text, rows).repair("fraud(c9)"))
+    assert changes == ["add w(c9, basel)@90.000001", "add w(c9, geneva)@90.000002"]
+    assert status == "proved"
+
+
 def test_a_corrected_history_is_repaired_as_it_is_now() -> None:
     engine = run(":- set_flag(revision_flag, on). c <- a seq b.", [("a", 1), ("b", 2)])
     engine.retract("a", at=1)

@@ -151,6 +151,14 @@ EXAMPLES = {
         "c <- a seq b ntimes 3 seq d.", [("a", 1), ("b", 2), ("b", 3), ("d", 4)], {}, "c", {},
         [["value 3, not 2 at 3"]],
     ),
+    "a run that ends later": (
+        "c <- a seq b ntimes (1, 2).", [("a", 1), ("b", 2), ("b", (2, 3))], {"policy": "chronological"}, "c",
+        {"interval": (1, 3)}, [["consumed a@1 by c@1-2"]],
+    ),
+    "a run that begins later": (
+        "c <- b star_times seq d.", [("b", 1), ("b", 2), ("d", 3), ("d", 4)], {"policy": "chronological"}, "c",
+        {"interval": (2, 4)}, [["consumed b@2 by ?@1-2"]],
+    ),
     "chain without its middle": (
         "c <- a seq b seq d.", [("d", 1), ("a", 4)], {}, "c", {},
         [["missing b [start > 4, end < 1]", "order a@4 seq d@1 by 3"]],
@@ -174,6 +182,23 @@ EXAMPLES = {
     ),
     "asked range": (
         SEQUENCE, [("a", 1)], {}, "c", {"between": (5, 9)}, [["missing b [start > 1, end >= 5, end <= 9]"]],
+    ),
+    "an event comes not before itself": (
+        "two(C) <- w(C) seq w(C).", [("w", 7, 1)], {}, "two(7)", {},
+        [["missing w(7) [start > 1]"], ["missing w(7) [end < 1]"]],
+    ),
+    "nor does one of its parts": (
+        "c <- a seq a seq a.", [("a", 1), ("a", 2)], {}, "c", {}, [["missing a [start > 2]"]],
+    ),
+    "term with a variable": (
+        "c(X) <- a(X) seq b.", [("a", 1, 1), ("b", 2)], {}, "c(f(_))", {}, [["missing a(f(_)) [end < 2]"]],
+    ),
+    "variable named twice": (
+        "c(X, Y) <- a(X) seq b(Y).", [("a", 1, 1), ("b", 2, 2)], {}, "c(Z, Z)", {},
+        [["missing b(1) [start > 1]"], ["missing a(2) [end < 2]"]],
+    ),
+    "value of a condition": (
+        "c(X, Y) <- a(X) where Y is X + 1.", [("a", 1, 1)], {}, "c(Z, Z)", {}, [["missing a(X) []"]],
     ),
     "sub-rule": ("c <- (s <- a seq b) seq d.", [("a", 1), ("d", 4)], {}, "c", {}, [["missing s [end < 4]"]]),
 }  # fmt: skip
@@ -221,6 +246,35 @@ def test_late_input_is_told() -> None:
     assert event(affairs[0].event) == "a@8"
     assert "12 s" in affairs[0].text
     assert "10 s" in affairs[0].text
+
+
+@pytest.mark.parametrize("program", [ABSENT, "exceptionAlarm(c, 5) <- a."])
+def test_a_deadline_is_pending_while_inputs_of_its_moment_may_come(program: str) -> None:
+    engine = run(program, [("a", 1), ("z", 6)])
+    assert causes(engine.why_not("c", at=6))[0] == ["pending until 6"]
+    engine.advance(to=6)
+    assert engine.why_not("c", at=6).occurred is not None
+
+
+def test_input_that_waits_until_its_time_is_settled() -> None:
+    late = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 10). c(X) <- (a(X) seq b(X)) cnot x."
+    engine = run(late, [("b", 1, 20)])
+    assert causes(engine.why_not("c(1)"))[0] == ["missing a(1) [end < 20]", "pending until 20"]
+    engine.push("a", 1, at=15)
+    found = engine.why_not("c(1)", repair=True)
+    assert causes(found)[0] == ["pending until 20"]
+    assert chosen(found.rules[0].attempts[0]) == ["a(1)@15", "b(1)@20"]
+    assert found.repair is None
+    engine.push("x", at=16)
+    assert causes(engine.why_not("c(1)"))[0] == ["blocked by x@16", "pending until 20"]
+    engine.advance(to=60)
+    assert causes(engine.why_not("c(1)"))[0] == ["blocked by x@16"]
+
+
+def test_a_term_that_no_rule_makes() -> None:
+    found = run("c(f(1)) <- a. c(g(X)) <- b(X).", [("a", 1), ("b", 2, 2)]).why_not("c(g(f(_)))")
+    assert [rule.rule for rule in found.rules] == ["2"]
+    assert causes(found)[0] == ["missing b(f(_)) []"]
 
 
 def test_one_branch_of_or_is_told() -> None:

@@ -12,17 +12,18 @@ from typing import Annotated
 
 import typer
 
-from etalis.cli.common import load, reporting, write_text
+from etalis.cli.common import load, refuse, reporting, write_text
 from etalis.cli.event_source import EventStream, stopping, wall_clock
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.knowledge import KnowledgeOptions
 from etalis.engine import Engine
-from etalis.errors import EtalisError
+from etalis.errors import EtalisError, OptionError, ProgramError
 from etalis.formats import Bad, feed
 from etalis.formats.row import reading_of
 from etalis.formats.written import TimeForm
-from etalis.temporal.time_input import to_instant
-from etalis.why.printable import Printable
+from etalis.temporal.time_input import to_instant, to_interval
+from etalis.why.justification import Justification
+from etalis.why.why_not import WhyNot
 
 Question = Annotated[str, typer.Argument(help="The event: a pattern such as 'fraud(c1, _)'.")]
 At = Annotated[str | None, typer.Option(metavar="TIME", help="When it ended: seconds, or a date of ISO 8601.")]
@@ -54,8 +55,9 @@ class AnswerForm:
         """Whether it goes to files."""
         return any(path is not None for path in (self.svg, self.html, self.udg, self.dot))
 
-    def show(self, found: Printable, times: TimeForm) -> None:
+    def show(self, answer: Justification | WhyNot, times: TimeForm) -> None:
         """Show an answer."""
+        found = replace(answer, dates=times.dates)
         if self.svg is not None:
             write_text(found.to_svg(), self.svg)
         if self.html is not None:
@@ -68,7 +70,7 @@ class AnswerForm:
             print(found.to_json())
         elif self.manual or not self.is_stored:
             style = "manual" if self.manual else "tree"
-            print(found.to_text(style=style, dates=times.dates, all=self.whole))
+            print(found.to_text(style=style, all=self.whole))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,15 @@ class AskedRun:
 
     engine: Engine
     times: TimeForm
+
+
+@contextmanager
+def as_asked() -> Iterator[None]:
+    """Refuse a question that cannot be put in this way as a wrong call of the command."""
+    try:
+        yield
+    except (ProgramError, OptionError) as error:
+        raise refuse(error, ExitCode.USAGE) from None
 
 
 @contextmanager
@@ -101,10 +112,21 @@ def asking(
         if asked.by is not None:
             raise typer.Exit(128 + asked.by)
         engine.close()
+        _tell_letters(engine)
         yield AskedRun(engine, TimeForm(reading.seen, times))
         if bad:
             print(f"{len(bad)} rows were not taken; the first: {bad[0].problem}", file=sys.stderr)
             raise typer.Exit(ExitCode.INPUT)
+
+
+def _tell_letters(engine: Engine) -> None:
+    """Say how many events were rejected, which is often why others did not occur."""
+    dead = engine.core.dead_letters
+    if dead.count:
+        last = dead.letters[-1]
+        number = "1 event was" if dead.count == 1 else f"{dead.count:,} events were"
+        advice = "; sort them by time: --sort" if last.cause == "late" else ""
+        print(f"{number} rejected, the last: {last.name}: {last.reason}{advice}", file=sys.stderr)
 
 
 def read_moment(text: str | None, option: str) -> int | float | str | None:
@@ -131,5 +153,13 @@ def read_moment(text: str | None, option: str) -> int | float | str | None:
 
 
 def read_interval(given: tuple[str, str] | None, option: str) -> tuple[object, object] | None:
-    """Read two times."""
-    return None if given is None else (read_moment(given[0], option), read_moment(given[1], option))
+    """Read two times, the first one first."""
+    if given is None:
+        return None
+    found = read_moment(given[0], option), read_moment(given[1], option)
+    try:
+        to_interval(found)
+    except EtalisError as error:
+        problem = error.problems[0]
+        raise typer.BadParameter(f"{problem.message}: {problem.hint}", param_hint=option) from None
+    return found

@@ -29,6 +29,7 @@ from etalis.cli.explanations.asking import (
     Question,
     SvgFile,
     UdgFile,
+    as_asked,
     asking,
     read_interval,
     read_moment,
@@ -79,7 +80,8 @@ def why(
         encoding=encoding, sort=sort, times=times, skip_broken=skip_broken,
     ) as told:  # fmt: skip
         try:
-            first = told.engine.justify(question, at=end, interval=hull)
+            with as_asked():
+                first = told.engine.justify(question, at=end, interval=hull)
         except EventError as error:
             raise _hinting(error, str(program), events, question) from None
         if not all_:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +29,7 @@ from etalis.cli.explanations.asking import (
     Question,
     SvgFile,
     UdgFile,
+    as_asked,
     asking,
     read_interval,
     read_moment,
@@ -89,5 +91,8 @@ def why_not(
         program, events, knowledge, policy=policy, format_=format_, event=event, time=time, unit=unit,
         encoding=encoding, sort=sort, times=times, skip_broken=skip_broken,
     ) as told:  # fmt: skip
-        found = told.engine.why_not(question, **asked, **({"repair": True} if repair else {}))
+        with as_asked():
+            found = told.engine.why_not(question, **asked, repair=repair)
         form.show(found, told.times)
+        if repair and found.repair is None and found.occurred is None:
+            print("no repair was found", file=sys.stderr)

@@ -60,8 +60,16 @@ class Versions:
         """Return the generation that a moment saw at last; `present` is that of now."""
         if time < self.clock() - self.horizon:
             raise not_kept(time)
+        return self.nearest(time, present)
+
+    def nearest(self, time: int, present: int) -> int:
+        """Return the generation that a moment saw at last; before the horizon, the oldest that is kept."""
         later = bisect_right(self._times, time)
-        return self._before[later] if later < len(self._times) else present
+        return max(self.oldest, self._before[later] if later < len(self._times) else present)
+
+    def has_lost(self, time: int) -> bool:
+        """Tell whether what a moment saw may be gone: it lies before the horizon, and something was let go."""
+        return self.oldest > 0 and time < self.clock() - self.horizon
 
 
 def not_kept(time: int) -> LogicError:

@@ -65,6 +65,10 @@ class Database:
             raise not_kept(time)
         return View(time, self.versions.generation(time, self.generation))
 
+    def nearest(self, time: int) -> View:
+        """Return what there was at a moment; before the horizon, the oldest that is kept."""
+        return View(time, self.generation if self.versions is None else self.versions.nearest(time, self.generation))
+
     def begin_change(self) -> None:
         """Begin a new generation: what was seen so far stays what it was."""
         if self.versions is not None:

@@ -10,6 +10,7 @@ from unicodedata import combining, east_asian_width
 
 FONT = "'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"
 LETTER = 0.61  # width of a letter, as a part of its size
+TITLE = 120  # letters of a title, and of what is said above a time line
 
 
 def wrap(text: str, width: int) -> list[str]:

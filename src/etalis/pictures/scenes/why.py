@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from etalis.pictures.paint.axis import are_dates
+from etalis.pictures.paint.lettering import TITLE, shorten
 from etalis.pictures.scene import Box, Diagram, SceneLink
 from etalis.pictures.scenes.why_boxes import is_usual, make_box, refer_to
 from etalis.why import justification as j
@@ -34,9 +35,9 @@ class _WhyDrawing:
     """A diagram while it is made, from the conclusion to its premises, the nearest first."""
 
     def __init__(self, found: j.Justification, *, as_tree: bool) -> None:
-        self.dates = are_dates(found.root.start, found.root.end, None)
+        self.dates = are_dates(found.root.start, found.root.end, found.dates or None)
         self.as_tree = as_tree
-        self.diagram = Diagram(f"why {found.root.atom}", is_derivation=as_tree)
+        self.diagram = Diagram(shorten(f"why {found.root.atom}", TITLE), is_derivation=as_tree)
         self.places: dict[int, int] = {}
         self.kept: list[Shown] = []  # so that no identity is given away twice
         self.rules: dict[str, str] = {}

@@ -14,9 +14,11 @@ from typing import assert_never
 from etalis.data.values import format_value
 from etalis.language.printer import print_term
 from etalis.pictures.paint.axis import are_dates, write_interval, write_moment
+from etalis.pictures.paint.lettering import TITLE, shorten
 from etalis.pictures.scene import LaneMark, SceneLink, Timeline
 from etalis.temporal.interval import to_seconds
 from etalis.why import why_not as w
+from etalis.why.bound_terms import bind_term
 from etalis.why.forms.repair_text import repair_line
 from etalis.why.forms.wording import Wording, rule_text
 from etalis.why.justification import Occurred, Received
@@ -48,7 +50,7 @@ class _WhyNotDrawing:
     """A time line while it is made."""
 
     def __init__(self, found: w.WhyNot) -> None:
-        self.timeline = Timeline(f"why not {found.question}")
+        self.timeline = Timeline(shorten(f"why not {found.question}", TITLE))
         self.left_out = 0
         self._settle_dates(found)
         self.timeline.notes += [] if found.unknown is None else [found.unknown]
@@ -75,17 +77,20 @@ class _WhyNotDrawing:
             for part in attempt.parts
             if part.event is not None
         ]
-        self.timeline.dates = bool(times) and are_dates(min(times), max(times), None)
+        self.timeline.dates = bool(times) and are_dates(min(times), max(times), found.dates or None)
 
     def _add_rule(self, rule: w.RuleAnswer, because: str) -> list[tuple[w.WhyNot, str]]:
         deeper = []
         for place, attempt in enumerate(rule.attempts):
+            if place and not any(part.event for part in attempt.parts):
+                continue  # that nothing is there says no more than the first attempt does
             if len(self.timeline.lanes) + len(attempt.parts) > MOST_LANES:
                 self.left_out += 1
                 continue
             title = f"{because}rule {rule.rule}: {rule_text(rule.rule, rule.text)}"
             heading = [title if place == 0 else f"{because}rule {rule.rule}, another attempt"]
-            heading += [affair.text for affair in rule.affairs] if place == 0 else []
+            told = {cause.kind for cause in attempt.causes if isinstance(cause, w.Affair)}
+            heading += [affair.text for affair in rule.affairs if affair.kind not in told] if place == 0 else []
             self._add_attempt(attempt, heading)
             deeper += [
                 (part.because, f"{part.text} did not occur; ") for part in attempt.parts if part.because is not None
@@ -95,10 +100,10 @@ class _WhyNotDrawing:
         return deeper
 
     def _add_attempt(self, attempt: w.Attempt, heading: list[str]) -> None:
-        heading += [self._say(cause) for cause in attempt.causes]
+        heading += [shorten(self._say(cause), 2 * TITLE) for cause in attempt.causes]
         marks: dict[_Key, int] = {}
         for part in attempt.parts:
-            label = part.text if part.count is None else f"{part.text}, {part.count} times"
+            label = f"{part.text}, {part.count} times" if part.count else part.text
             lane = self.timeline.add_lane(label, *heading)
             heading = []
             if part.event is None:
@@ -176,8 +181,9 @@ class _WhyNotDrawing:
                 return f"not {left.atom} {relation} {right.atom}, by {to_seconds(by)} s"
             case w.TooLong(allowed=allowed, actual=actual):
                 return f"takes {to_seconds(actual)} s, allowed are {to_seconds(allowed)}"
-            case w.Refuted(failing=failing, error=error):
-                return f"{print_term(failing)} has no proof" if error is None else f"{print_term(failing)}: {error}"
+            case w.Refuted(failing=failing, bindings=bindings, error=error):
+                said = print_term(bind_term(failing, bindings))
+                return f"{said} has no proof" if error is None else f"{said}: {error}"
             case w.KnownLater(goal=goal):
                 return f"{print_term(goal)} holds by what was known only later"
             case w.WrongValue(wanted=wanted):

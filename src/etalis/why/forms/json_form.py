@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from etalis.errors import InputError, Problem
@@ -25,21 +26,26 @@ def write_justification(found: j.Justification) -> dict[str, Any]:
     numbers, plain = _write_nodes(found.root)
     told = {"program": found.program, "level": found.level, "complete": found.complete}
     notes = {"notes": list(found.notes)} if found.notes else {}
-    return {"root": numbers[id(found.root)], **told, **notes, "nodes": plain}
+    return {"root": numbers[id(found.root)], **told, **notes, **_dates(found), "nodes": plain}
 
 
 @form("WhyNot", "dict")
 def write_why_not(found: w.WhyNot) -> dict[str, Any]:
     """Return why an event did not occur as plain data."""
     numbers, plain = _write_nodes(found)
-    return {"root": numbers[id(found)], "nodes": plain}
+    return {"root": numbers[id(found)], **_dates(found), "nodes": plain}
 
 
 @form("Repair", "dict")
 def write_repair(found: Repair) -> dict[str, Any]:
     """Return a repair as plain data."""
     numbers, plain = _write_nodes(found)
-    return {"root": numbers[id(found)], "nodes": plain}
+    return {"root": numbers[id(found)], **_dates(found), "nodes": plain}
+
+
+def _dates(found: j.Justification | w.WhyNot | Repair) -> dict[str, bool]:
+    """Return that times are to be shown as dates, where they came so; here they are seconds."""
+    return {"dates": True} if found.dates else {}
 
 
 def from_dict(plain: Mapping[str, Any]) -> j.Justification | w.WhyNot | Repair:
@@ -51,12 +57,16 @@ def from_dict(plain: Mapping[str, Any]) -> j.Justification | w.WhyNot | Repair:
         root = nodes[plain["root"]]
     except (LookupError, TypeError, ValueError, StopIteration) as error:
         raise InputError(Problem("E402", f"no explanation: {error!r}", hint="give what to_json has written")) from None
+    dates = bool(plain.get("dates"))
     if isinstance(root, w.WhyNot | Repair):
-        return root
+        return replace(root, dates=dates)
     told = plain["program"], plain["level"], plain["complete"]
-    return j.Justification(root, *told, tuple(plain.get("notes", ())))
+    return j.Justification(root, *told, tuple(plain.get("notes", ())), dates)
 
 
+@form("Justification", "read")
+@form("WhyNot", "read")
+@form("Repair", "read")
 def from_json(text: str) -> j.Justification | w.WhyNot | Repair:
     """Return the explanation that `to_json` has written."""
     try:

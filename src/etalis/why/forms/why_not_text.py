@@ -5,7 +5,7 @@ A part is present, missing, or in the way; then stands what else is wrong. At mo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -21,6 +21,7 @@ from etalis.why.printable import form
 
 SCREEN = 40
 WIDTH = 22  # of the column of times and origins, at least
+WIDEST = 120
 
 ANY = w.TimeRange(None, None)
 Row = tuple[str, str, str]
@@ -41,10 +42,12 @@ def write_brief(found: w.WhyNot) -> str:
 @form("WhyNot", "tree")
 def write_answer(found: w.WhyNot, dates: bool = False, whole: bool = False) -> str:
     """Write the answer for a terminal."""
-    lines = list(_Answer(Wording(dates), whole).lines(found))
-    if not whole and len(lines) > SCREEN:
-        lines = [*lines[: SCREEN - 1], f"and {len(lines) - SCREEN + 1:,} further lines (--all)"]
-    return "\n".join(lines)
+    writer = _Answer(Wording(dates), whole)
+    lines, last = list(writer.lines(found)), list(writer.conclusion(found))
+    if not whole and len(lines) + len(last) > SCREEN:
+        left = max(1, SCREEN - 1 - len(last))
+        lines = [*lines[:left], f"and {len(lines) - left:,} further lines (--all)"]
+    return "\n".join([*lines, *last])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,16 @@ class _Answer:
             yield 0, f"{found.question} did not occur: {found.unknown}"
         else:
             yield from self.failed(found, nested)
-        yield from ((0, self.affair(affair)) for affair in found.affairs)
+        if nested:
+            yield from ((0, line) for line in self.conclusion(found))
+
+    def conclusion(self, found: w.WhyNot) -> Iterator[str]:
+        """Yield what is said of the whole answer, behind its rules."""
+        yield from (self.affair(affair) for affair in found.affairs)
         if found.repair is not None:
-            yield 0, f"  {repair_line(found.repair, self.wording)}"
+            yield f"  {repair_line(found.repair, self.wording)}"
         if not found.complete:
-            yield 0, f"not all attempts were looked at: the budget of {found.steps:,} steps is reached"
+            yield f"not all attempts were looked at: the budget of {found.steps:,} steps is reached"
 
     def failed(self, found: w.WhyNot, nested: bool) -> Iterator[tuple[int, w.WhyNot | str]]:
         """Yield how far each rule got."""
@@ -94,8 +102,9 @@ class _Answer:
 
     def rule(self, rule: w.RuleAnswer) -> Iterator[tuple[int, w.WhyNot | str]]:
         """Yield the attempts of a rule that are shown."""
-        yield from ((0, f"  {self.affair(affair)}") for affair in rule.affairs)
         shown = rule.attempts if self.whole else rule.attempts[:1]
+        told = {cause.kind for attempt in shown for cause in attempt.causes if isinstance(cause, w.Affair)}
+        yield from ((0, f"  {self.affair(affair)}") for affair in rule.affairs if affair.kind not in told)
         for place, attempt in enumerate(shown):
             if place:
                 yield 0, f"  attempt {place + 1}:"
@@ -110,7 +119,7 @@ class _Answer:
         parts = [self.part(part, attempt) for part in attempt.parts]
         causes = [row for cause in attempt.causes for row in self.cause(cause)]
         table = [*parts, *(row for row in causes if isinstance(row, tuple))]
-        widths = [max(len(row[0]) for row in table), max(WIDTH, *(len(row[1]) for row in table))] if table else [0, 0]
+        widths = [_width(row[0] for row in table), max(WIDTH, _width(row[1] for row in table))] if table else [0, 0]
         for row, part in zip(parts, attempt.parts, strict=True):
             yield 0, _columns(row, widths)
             if part.because is not None:
@@ -120,22 +129,31 @@ class _Answer:
 
     def part(self, part: w.AttemptPart, attempt: w.Attempt) -> Row:
         """Return the line of a part: what it is, where it is or would have counted, and that it is there or not."""
-        count = "" if part.count is None else f", {part.count:,} of it"
         note = "" if part.note is None else f"; {part.note}"
         if part.event is not None:
             withheld = [c for c in attempt.causes if isinstance(c, w.Withheld) and c.part is part.event]
             said = self.withheld(withheld[0]) if withheld else "present"
-            return self.wording.event(part.event), f"{self.wording.origin(part.event)}{count}", f"{said}{note}"
+            if part.count is not None:
+                number = "1 element" if part.count == 1 else f"{part.count:,} elements"
+                return f"{part.text} {self.wording.interval(part.event)}", number, f"{said}{note}"
+            return self.wording.event(part.event), self.wording.origin(part.event), f"{said}{note}"
+        count = f", {part.count:,} of it" if part.count else ""
         return part.text, self.place(part), f"missing: {self.missing(part)}{count}{note}"
 
     def place(self, part: w.AttemptPart) -> str:
         """Say when a missing part would have counted; its start and its end apart where they have other bounds."""
         start, end = part.start or ANY, part.end or ANY
+        if start.after is not None and end.after is not None and end.after.time <= start.after.time:
+            end = w.TimeRange(None, end.before)  # what starts later ends later
+        if start.before is not None and end.before is not None and end.before.time <= start.before.time:
+            start = w.TimeRange(start.after, None)
         first, last = self.bounds(start), self.bounds(end)
         if first == last or (end.after is None and end.before is None):
             return first
         if start.before is None and end.after is None:
             return self.bounds(w.TimeRange(start.after, end.before))
+        if start.after is None and start.before is None:
+            return f"ends {last}"
         return f"starts {first}, ends {last}"
 
     def bounds(self, found: w.TimeRange) -> str:
@@ -148,7 +166,9 @@ class _Answer:
     def missing(self, part: w.AttemptPart) -> str:
         nearest = part.nearest
         if nearest is None:
-            return f"no event {part.text} has {'come' if part.because is None else 'occurred'}"
+            if part.count == 0:
+                return "none has come"
+            return f"no event {part.text} has {'come' if part.because is None and part.note is None else 'occurred'}"
         what = f"{nearest.variable} is {format_value(nearest.found)}, not {format_value(nearest.wanted)}"
         return f"nearest {self.wording.event(nearest.event)}, where {what}"
 
@@ -203,6 +223,11 @@ def _refuted(cause: w.Refuted) -> str:
     goal, failing = (print_term(bind_term(term, cause.bindings)) for term in (cause.goal, cause.failing))
     whole = "" if goal == failing else f" (of {goal})"
     return f"{failing}{whole} has no proof" if cause.error is None else f"{failing}{whole} raised {cause.error}"
+
+
+def _width(column: Iterable[str]) -> int:
+    """Return the width of a column; what is wider than a line stands out."""
+    return max((len(cell) for cell in column if len(cell) <= WIDEST), default=0)
 
 
 def _columns(row: Row, widths: Sequence[int]) -> str:

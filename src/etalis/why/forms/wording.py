@@ -31,7 +31,11 @@ class Wording:
 
     def event(self, found: j.Occurred) -> str:
         """Write an event with its interval."""
-        return f"{found.atom} [{self.moment(found.start)}, {self.moment(found.end)}]"
+        return f"{found.atom} {self.interval(found)}"
+
+    def interval(self, found: j.Occurred) -> str:
+        """Write where an event is in time."""
+        return f"[{self.moment(found.start)}, {self.moment(found.end)}]"
 
     def origin(self, found: j.Occurred) -> str:
         """Say where an event comes from."""
@@ -51,7 +55,11 @@ class Wording:
 
         >>> Wording().bounds(1_000_000, 6_000_000, open_high=False), Wording().bounds(None, None)
         ('after 1, up to 6', 'at any time')
+        >>> Wording().bounds(5_000_000, 5_000_000, False, False)
+        'at 5'
         """
+        if low is not None and low == high and not open_low and not open_high:
+            return f"at {self.moment(low)}"
         found = []
         if low is not None and low >= EARLIEST:
             found.append(f"{'after' if open_low else 'from'} {self.moment(low)}{'' if open_low else ' on'}")

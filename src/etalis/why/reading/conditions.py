@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from etalis.runtime.core import Core
 
 Key = tuple[str, int]
+LOST = "the knowledge of then is not kept"
 
 
 @dataclass(slots=True, eq=False)
@@ -78,9 +79,15 @@ class ConditionAsker:
             with self.seeing(view, part.end):
                 held = self._solve(condition, given, wanted, times, part, part.turn + passed)
                 if held.note is None:
+                    held.note = LOST if self.has_lost(part.end) else None
                     return held
         assert held is not None
         return held
+
+    def has_lost(self, time: int) -> bool:
+        """Tell whether the knowledge of a moment is kept no more."""
+        versions = self._database.versions
+        return versions is not None and versions.has_lost(time)
 
     def _tell_time(self) -> Any:
         """Return the time that goals see: that of the match, unless the host has a clock."""
@@ -145,7 +152,7 @@ class ConditionAsker:
         """
         record, database = self._core.record, self._database
         if record is None or not record.changed_at(end):
-            return [database.as_of(end)]
+            return [database.nearest(end)]
         return [View(end, generation) for generation in record.generations_at(number, end, database.generation)]
 
     def solutions(

@@ -39,7 +39,12 @@ class PartTester:
 
     def test(self, reading: MatchReading) -> None:
         """Find what every part binds and which tests it passed: with those solutions by which all of it agrees."""
-        several = [part for part in reading.upwards() if any(map(_is_multiplied, part.modifiers))]
+        several = [
+            (id(part), place)
+            for part in reading.upwards()
+            for place, modifier in enumerate(part.modifiers)
+            if _is_multiplied(modifier)
+        ]
         if not several:
             self._test_with(reading, {})
             return
@@ -48,12 +53,15 @@ class PartTester:
         for passed in (*ways, ()):
             for part, bound in leaves:
                 part.bound, part.tests = dict(bound), []
-            self._test_with(reading, {id(part): n for part, n in zip(several, passed, strict=False)})
+            self._test_with(reading, dict(zip(several, passed, strict=False)))
             if _agrees(reading):
                 return
 
-    def _test_with(self, reading: MatchReading, passed: dict[int, int]) -> None:
-        """Find what every part binds and which tests it passed, from the leaves up."""
+    def _test_with(self, reading: MatchReading, passed: dict[tuple[int, int], int]) -> None:
+        """Find what every part binds and which tests it passed, from the leaves up.
+
+        `passed` are how many solutions of an `event_multiply` are passed over, by its part and its place there.
+        """
         windows = _windows(reading.whole)
         for part in reading.upwards():
             self._bind(part)
@@ -63,7 +71,7 @@ class PartTester:
                 match modifier:
                     case s.Condition():
                         if self._asker is not None and not part.unknown:
-                            held = self._asker.ask(modifier, part, passed.get(id(part), 0))
+                            held = self._asker.ask(modifier, part, passed.get((id(part), place), 0))
                             part.bound.update(held.solution)
                             part.tests.append(held)
                     case s.Negation():
@@ -105,10 +113,12 @@ class PartTester:
             if not row.numeric or isinstance(value, int | float):
                 total = row.step(total, value)
         rope = part.rope
-        if isinstance(rope, FoldRope) and rope.cut:  # the value is over more than is told
+        is_cut = isinstance(rope, FoldRope) and rope.cut > 0
+        if is_cut:
             self._miss(f"{rope.cut} elements of an aggregate are beyond justification_limit")
+        if is_cut or any(one.unknown for one in part.right):  # the value is over more than is told
             known = ground(fold.result, part.scope.found)
-            part.value = known if isinstance(fold.result, s.Var) else row.result(total)
+            part.value = known if isinstance(fold.result, s.Var) or total == row.zero else row.result(total)
             part.bound.update(match_all((fold.result,), (part.value,), {}) or {})
         elif part.right or row.at_opener:
             part.value = row.result(total)

@@ -20,7 +20,7 @@ from etalis.why.repairing.grid import SingleChanges
 from etalis.why.repairing.moments import Calendar
 from etalis.why.repairing.values import ValueChooser
 from etalis.why.search.ask import why_not
-from etalis.why.why_not import WhyNot
+from etalis.why.why_not import StillPending, WhyNot
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
@@ -59,11 +59,18 @@ def repair(
 
     `between` are the first and the last moment at which the event may end, `interval` is where it must lie.
     """
-    if answer.occurred is not None or not answer.rules:
+    if answer.occurred is not None or not answer.rules or _is_pending(answer):
         return None
     if interval is not None:
         between = (interval[1], interval[1])
     return _Search(core, read_question(core, question), between, interval, limit, facts).find(answer)
+
+
+def _is_pending(answer: WhyNot) -> bool:
+    """Tell whether the nearest attempt waits for time to pass, which no change of the input mends."""
+    attempts = [attempt for rule in answer.rules for attempt in rule.attempts]
+    nearest = min(attempts, key=lambda attempt: attempt.deficit, default=None)
+    return nearest is not None and any(isinstance(cause, StillPending) for cause in nearest.causes)
 
 
 @dataclass(slots=True)
@@ -88,10 +95,11 @@ class _Search:
         first, last = self.between
         rules = {life.label: life.rule for life in runs.lives}
         stamps = {time for given in runs.inputs for time in (given.start, given.end)}
-        values = ValueChooser(self.core, self.pattern, runs.inputs, rules.values())
+        values = ValueChooser(self.core, self.pattern, runs.inputs, rules.values(), runs.elsewhere)
         calendar = Calendar(stamps, first, last, None if runs.last == BEGINNING else runs.last)
         self.finder = CandidateFinder(self.core, calendar, values, runs.inputs, rules, self.facts)
         asked = [time for time in (first, last, *(self.interval or ())) if time is not None]
+        asked += [] if runs.last == BEGINNING else [runs.last]
         settings = self.core.rules.settings
         windows = [rule_settings(settings, rule)[1] for rule in rules.values()] + [settings.garbage_window]
         self.grid = SingleChanges(

@@ -33,9 +33,12 @@ from etalis.why.selection import replay
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
+    from etalis.runtime.record.input_log import KeptInput
 
 Made = tuple[str, tuple[Value, ...], int, int]  # name, attributes, start and end
+Place = tuple[str, int, int]  # name and arity of an event, and which attribute
 _LAST = 1 << 62  # the rank of what is added
+_VALUES = 20
 
 
 class _Step(NamedTuple):
@@ -62,13 +65,22 @@ class ChangedRuns:
         self.acts = not (program.knowledge.calls_host and has_actions(life.rule for life in self.lives))
         self.inputs: list[Received] = []
         self.last = BEGINNING  # stamp of the whole history
+        self.elsewhere: dict[Place, dict[Value, None]] = {}  # some values that other partitions have in places
         for kept in core.record.source.items():
             self.last = max(self.last, kept.end)
             if meant.reads(kept.name, kept.args):
                 self.inputs.append(Received(kept.name, kept.args, kept.start, kept.end, kept.number))
+            else:
+                self._note_values(kept)
         self._program = self._restricted()
         self._told = list(self._turns()) + list(self._changes_of_facts()) + list(self._raised())
         self.runs = 0
+
+    def _note_values(self, kept: KeptInput) -> None:
+        for place, value in enumerate(kept.args):
+            found = self.elsewhere.setdefault((kept.name, len(kept.args), place), {})
+            if len(found) < _VALUES:
+                found[value] = None
 
     def _restricted(self) -> CompiledProgram:
         """Return the program with the rules in question, for a stream that comes in order."""

@@ -29,8 +29,9 @@ class ValueChooser:
     """Chooses values for variables that an attempt leaves free."""
 
     def __init__(
-        self, core: Core, question: s.EventPattern, inputs: Sequence[Received], rules: Iterable[s.Rule]
-    ) -> None:
+        self, core: Core, question: s.EventPattern, inputs: Sequence[Received], rules: Iterable[s.Rule],
+        elsewhere: Mapping[tuple[str, int, int], Mapping[Value, None]],
+    ) -> None:  # fmt: skip
         self._solver = copy(core.rules.conditions.solver)
         self._solver.host = Host(clock=core.tell_time)
         self._acts = any("condition" in effect or "clause" in effect for effect in core.program.effects)
@@ -38,6 +39,7 @@ class ValueChooser:
         for given in reversed(inputs):
             for place, value in enumerate(given.args):
                 self._places.setdefault((given.name, len(given.args), place), {})[value] = None
+        self._elsewhere = elsewhere
         written = [term for rule in rules for term in _terms(rule)]
         asked = [x.value for arg in question.args for x in subterms(arg) if isinstance(x, s.Const)]
         self.constants: dict[Value, None] = dict.fromkeys(
@@ -46,7 +48,8 @@ class ValueChooser:
 
     def domain(self, kind: tuple[str, int], place: int) -> list[Value]:
         """Return values for a place of a kind of event, near ones first."""
-        found = dict.fromkeys([*self._places.get((*kind, place), ()), *self.constants])
+        key = (*kind, place)
+        found = dict.fromkeys([*self._places.get(key, ()), *self._elsewhere.get(key, ()), *self.constants])
         numbers = [x for x in found if isinstance(x, int | float)]
         found.update(dict.fromkeys(x + by for x in numbers for by in (1, -1)))
         return list(islice(found, _DOMAIN)) or [0]

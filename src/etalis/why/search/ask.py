@@ -14,14 +14,17 @@ from etalis.data.values import Value, format_atom
 from etalis.errors import EventError, Problem
 from etalis.language import syntax as s
 from etalis.language.printer import print_pattern
+from etalis.language.rules import known_events
 from etalis.language.traversal import rewrite_term, variables
 from etalis.semantics.matches import ground, match, match_all
 from etalis.why import why_not as w
 from etalis.why.affairs import affairs_of, affairs_of_rule, not_reported
+from etalis.why.asking.options import refuse_below, refuse_times
 from etalis.why.build import JustificationBuilder
 from etalis.why.justification import Justification
 from etalis.why.justify import justify_raw, occurrences, read_question
 from etalis.why.rule_texts import RuleTexts, program_digest
+from etalis.why.search.asked_head import AskedHead
 from etalis.why.search.measure import AskedTimes, Measure, Tester
 from etalis.why.search.missing import PartLimits
 from etalis.why.search.ranking import StepBudget, rank
@@ -51,6 +54,9 @@ def why_not(
     if core.record is None:
         hint = 'make the engine with justification="full", or write `:- set_flag(etalis_justification, on).`'
         raise EventError(Problem("E340", "nothing is kept for explanations of what did not occur", hint=hint))
+    refuse_times(at=at, between=between, interval=interval)
+    refuse_below(1, limit=limit, budget=budget)
+    refuse_below(0, depth=depth)
     pattern = read_question(core, question)
     asked = _times(at, between, interval)
     happened = _happened(core, pattern, asked)
@@ -96,8 +102,11 @@ def _unknown(core: Core, pattern: s.EventPattern) -> str:
     """Say that no rule makes an event, and which name was meant."""
     heads = {life.rule.head.name: len(life.rule.head.args) for life in core.rules.lives.values()}
     near = [pattern.name] if pattern.name in heads else get_close_matches(pattern.name, sorted(heads), n=1, cutoff=0.7)
+    kind = f"{format_atom(pattern.name)}/{len(pattern.args)}"
+    if (pattern.name, len(pattern.args)) in known_events(core.program.tree):
+        return f"no rule makes {kind}: it is received, and none that is asked for has come"
     meant = f"; did you mean {format_atom(near[0])}/{heads[near[0]]}?" if near else ""
-    return f"no rule makes {format_atom(pattern.name)}/{len(pattern.args)}{meant}"
+    return f"no rule makes {kind}{meant}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +176,10 @@ class _Search:
         """Answer one question; yield those whose answers it needs."""
         rules = []
         for label, life in self.makers((question.pattern.name, len(question.pattern.args))):
-            bound = heads_bind(life.rule.head.args, question.pattern.args)
-            if bound is not None:
-                rules.append((yield from self._rule(question, label, life, bound)))
+            head, asked = life.rule.head.args, question.pattern.args
+            bound, terms = heads_bind(head, asked), AskedHead.of(head, asked)
+            if bound is not None and (terms is None or terms.can_be(bound)):
+                rules.append((yield from self._rule(question, label, life, bound, terms)))
         done = self._budget.is_left
         return w.WhyNot(
             print_pattern(question.pattern), tuple(rules), complete=done,
@@ -177,11 +187,11 @@ class _Search:
         )  # fmt: skip
 
     def _rule(
-        self, question: _Question, label: str, life: RuleLife, bound: dict[str, Value]
+        self, question: _Question, label: str, life: RuleLife, bound: dict[str, Value], head: AskedHead | None
     ) -> Generator[_Question, w.WhyNot, w.RuleAnswer]:
         there = (life.since, life.until)
         settings = self._core.rules.settings
-        measures = (Measure(self.tester, x, question.asked, there) for x in shapes(life.rule, label, settings))
+        measures = (Measure(self.tester, x, question.asked, there, head) for x in shapes(life.rule, label, settings))
         ranked = rank(measures, bound, self._limit, self._budget)
         attempts = []
         for measure, choice in ranked.attempts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,10 +43,10 @@ def _groups(
 ) -> list[tuple[dict[str, Value], Group]]:
     """Return the elements after the left side and before what follows, by the values that group them."""
     assert leaf.element is not None
-    low = None if opener is None else opener.end
+    first, last = (None, None) if measure.shape.rule.alarm else (measure.asked.start[0], measure.asked.end[1])
+    low = opener.end if opener is not None else None if first is None else first - 1
     following = [x.start for x in choice.taken[leaf.number + 1 :] if isinstance(x, PartEvent | Counted)]
     high = min(following, default=EVER)
-    last = measure.asked.end[1]
     if last is not None and leaf.number + 1 == len(choice.taken) and last + 1 < high:
         high = last + 1
     names = leaf.node.part.groups if isinstance(leaf.counted, s.Aggregate) else leaf.element.outer
@@ -82,15 +83,25 @@ def _runs(
     begin = None if opener is None else opener.start
     if window is not None:
         start = begin if begin is not None else (chain[-1].end - window if chain else 0)
-        chain = [x for x in chain if start <= x.start and x.end - start <= window]
-    if len(chain) < least:
-        if chain:
-            yield _run(chain, bound, _wrong(str(least), chain))
-    elif most is None:
-        yield _run(chain, bound, ())
-    else:
-        for last in range(len(chain), least - 1, -1):
-            yield _run(chain[last - least : last], bound, ())
+        elements = [x for x in elements if start <= x.start and x.end - start <= window]
+        chain = _successive(elements)
+    fits = False
+    for run in _long_enough(chain, elements, least, whole=most is None):
+        fits = True
+        yield _run(run, bound, ())
+    if chain and not fits:
+        yield _run(chain, bound, _wrong(str(least), chain))
+
+
+def _long_enough(chain: Group, elements: Group, least: int, *, whole: bool) -> Iterator[Group]:
+    """Yield runs of at least so many elements, latest first: all that a run can have, or just as many as it needs."""
+    ends = [x.end for x in chain]
+    for length in range(len(chain), max(least - 1, len(chain) - 1 if whole else 0), -1):
+        yield chain[0 if whole else length - least : length]
+    for x in _passed_over(elements, chain):
+        length = bisect_left(ends, x.start)
+        if length + 1 >= least:
+            yield [*chain[0 if whole else length + 1 - least : length], x]
 
 
 def _wrong(wanted: str, chain: Group) -> tuple[Failure, ...]:
@@ -102,12 +113,21 @@ def _run(chain: Group, bound: dict[str, Value], failures: tuple[Failure, ...]) -
 
 
 def _successive(elements: Group) -> Group:
-    """Return the longest chain of elements of which each starts after the one before it ended."""
+    """Return the longest chain of elements of which each starts after the one before it ended.
+
+    Those of its elements that end before some moment are the longest chain before that moment.
+    """
     found: Group = []
     for x in sorted(elements, key=lambda x: (x.end, x.start)):
         if not found or found[-1].end < x.start:
             found.append(x)
     return found
+
+
+def _passed_over(elements: Group, chain: Group) -> Group:
+    """Return the elements that the longest chain has no place for: they may end a run, too."""
+    taken = set(map(id, chain))
+    return [x for x in elements if id(x) not in taken]
 
 
 # aggregates

@@ -38,6 +38,7 @@ class GoalAsker:
         self._asker = ConditionAsker(core)
         self._changes = core.record is None or bool(core.record.generations) or core.program.reads_clock
         self._answers: dict[tuple[object, ...], tuple[s.Condition, GoalAnswer]] = {}
+        self._named: dict[int, tuple[s.Condition, list[str]]] = {}
 
     def ask(
         self, condition: s.Condition, own: Mapping[str, Value], known: Mapping[str, Value],
@@ -47,9 +48,11 @@ class GoalAsker:
 
         `number` is that of the last input of the match, 0 if rules made all of it.
         """
-        named = {v.name for v in variables(condition.goal)}
-        given = {name: own[name] for name in sorted(named) if name in own}
-        wanted = {name: known[name] for name in sorted(named) if name in known and name not in given}
+        if id(condition) not in self._named:
+            self._named[id(condition)] = condition, sorted({v.name for v in variables(condition.goal)})
+        named = self._named[id(condition)][1]
+        given = {name: own[name] for name in named if name in own}
+        wanted = {name: known[name] for name in named if name in known and name not in given}
         then = (times, number) if condition.kind == "check" or self._changes else None
         key = (id(condition), *given.items(), None, *wanted.items(), then)
         if key not in self._answers:

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from etalis.data.values import Value
+from etalis.data.values import Value, to_value
 from etalis.language import syntax as s
 from etalis.why.build import JustificationBuilder
 from etalis.why.justification import Derived, Raised, Received
@@ -19,12 +19,18 @@ Kind = tuple[str, int]
 
 
 class PartEvent:
-    """An event that may be a part; `number` is the input's, or the last one's that it came with; `rope` names it."""
+    """An event that may be a part; `number` is the input's, or the last one's that it came with; `rope` names it.
 
-    __slots__ = ("args", "end", "name", "number", "rope", "start")
+    One that `is_held` has come, and waits until its time is settled.
+    """
 
-    def __init__(self, name: str, args: tuple[Value, ...], start: int, end: int, rope: Rope, number: int) -> None:
+    __slots__ = ("args", "end", "is_held", "name", "number", "rope", "start")
+
+    def __init__(
+        self, name: str, args: tuple[Value, ...], start: int, end: int, rope: Rope, number: int, is_held: bool = False
+    ) -> None:
         self.name, self.args, self.start, self.end, self.rope, self.number = name, args, start, end, rope, number
+        self.is_held = is_held
 
 
 class EventShelf:
@@ -66,6 +72,7 @@ class PartEvents:
     def __init__(self, core: Core) -> None:
         assert core.record is not None
         self._record = core.record
+        self._held = () if core.disorder is None or core.disorder.held is None else tuple(core.disorder.held)
         self._builder = JustificationBuilder(core)
         self._shelves: dict[Kind, EventShelf] = {}
         self._inputs: dict[Kind, list[PartEvent]] | None = None
@@ -83,6 +90,9 @@ class PartEvents:
             for kept in self._record.source.items():
                 x = PartEvent(kept.name, kept.args, kept.start, kept.end, kept.number, kept.number)
                 self._inputs.setdefault((kept.name, len(kept.args)), []).append(x)
+            for end, start, rank, _, name, *values in self._held:
+                x = PartEvent(name, tuple(map(to_value, values)), start, end, rank, rank, is_held=True)
+                self._inputs.setdefault((name, len(values)), []).append(x)
         return self._inputs.get(kind, [])
 
     def _made(self, kind: Kind) -> Iterator[PartEvent]:
@@ -104,6 +114,8 @@ class PartEvents:
 
     def node(self, x: PartEvent) -> Received | Raised | Derived:
         """Return an instance as a node of an explanation."""
+        if x.is_held:
+            return Received(x.name, x.args, x.start, x.end, x.number)
         return self._builder.event(x.rope)
 
 

@@ -12,7 +12,8 @@ from etalis.language.rules import known_events
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.semantics.matches import alarm_time, ground, match_all
 from etalis.temporal.relation import Relation, relations
-from etalis.why.checking.rule_text import TextModifier, named
+from etalis.why.checking.rule_text import TextModifier
+from etalis.why.search.asked_head import AskedHead
 from etalis.why.search.extents import (
     MISSING,
     NOTHING_KNOWN,
@@ -70,7 +71,7 @@ class Tester:
 
     def __init__(self, core: Core, question: s.EventPattern) -> None:
         assert core.record is not None
-        self.now = core.state.now
+        self.now, self._passed = core.state.now, core.state.floor
         self.relations = relations(core.rules.settings.relations)
         self.instances = PartEvents(core)
         self.sightings = Sightings(core, self.instances)
@@ -78,15 +79,22 @@ class Tester:
         self.kinds = frozenset(known_events(core.program.tree))
         self.selection = replay(core, question)
 
+    def is_to_come(self, due: int) -> bool:
+        """Tell whether a moment has not passed: its last input may still come."""
+        return due > self.now or (due == self.now and due > self._passed)
+
 
 class Measure:
     """Extends choices for one shape of a rule."""
 
-    def __init__(self, tester: Tester, shape: RuleShape, asked: AskedTimes, life: tuple[int, int]) -> None:
+    def __init__(
+        self, tester: Tester, shape: RuleShape, asked: AskedTimes, life: tuple[int, int], head: AskedHead | None
+    ) -> None:
         self.tester = tester
         self.shape = shape
         self.asked = asked
         self.life = life
+        self.head = head
 
     def begin(self, bound: dict[str, Value]) -> Choice:
         """Return the choice in which nothing is decided."""
@@ -106,6 +114,8 @@ class Measure:
                 bound = found
         elif isinstance(taken, Counted):
             bound = {**bound, **taken.bound}
+        if self.head is not None and not self.head.can_be(bound):
+            return None
         several = list(choice.taken)
         several[leaf.number] = taken
         made = Choice(tuple(several), choice.place + 1, dict(bound), dict(choice.extents), choice.failures, choice.cost)
@@ -171,13 +181,14 @@ class Measure:
             if isinstance(node.part.core, s.NotWithin) and span.end is not None:
                 span = span._replace(end=span.end + node.part.core.duration)
         if span.start is not None and span.end is not None:
-            over += [
+            longer = [
                 span.end - span.start - m.pattern.duration
                 for m in node.part.modifiers
                 if isinstance(m.pattern, s.Within) and span.end - span.start > m.pattern.duration
             ]
-        if window is not None and any(by > window for by in over):
-            raise NoAttemptError
+            if window is not None and any(by > window for by in longer):
+                raise NoAttemptError
+            over += longer
         return span, over
 
     def _stays_inside(self, span: PartExtent) -> None:
@@ -202,7 +213,7 @@ class Measure:
             failure.distance > window for failure in failed[before:] if failure.kind in ("order", "window")
         ):
             raise NoAttemptError
-        if found.whole and len(failed) == before:
+        if found.whole and len(failed) == before and not any(x.is_held for x in events_of(found)):
             held_back = withheld(self.shape, node, choice, self.tester.selection)
             if held_back is not None:
                 failed.append(Failure("withheld", held_back))
@@ -234,7 +245,7 @@ class Measure:
             counted = of_counted(taken)
             return counted if opener is None else pair(self.tester.relations["seq"], opener, counted)
         if isinstance(taken, PartEvent):
-            bound = {} if leaf.event is None else {v: choice.bound[v] for v in named(leaf.event.args)}
+            bound = {v: choice.bound[v] for v in leaf.names}
             if isinstance(leaf.pattern, s.TimePoint) and leaf.pattern.time > self.tester.now:
                 failed.append(Failure("pending", leaf.pattern.time))
             return of_instance(taken, bound)
@@ -247,6 +258,9 @@ class Measure:
             return
         by = excess(row, left.times, right.times)
         if by:
+            own = {id(x) for x in events_of(left)}
+            if any(id(x) in own for x in events_of(right)):  # no event comes before itself
+                raise NoAttemptError
             if node.part.window is None and not self._is_near(left.times, right.times):
                 raise NoAttemptError
             failed.append(Failure("order", (row.name, left.ends, right.begins), by))
@@ -264,7 +278,7 @@ class Measure:
             seen = self.tester.sightings.find(node.part.absent, a.end, due, a.bound, (False, True))
             if seen:
                 failed.append(Failure("blocked", distinct(x for one in seen for x in one.events)))
-            elif due > self.tester.now:
+            elif self.tester.is_to_come(due):
                 failed.append(Failure("pending", due))
         return a._replace(end=due, first=due, last=a.start, edges=(None, None))
 
@@ -320,11 +334,16 @@ class Measure:
     def _conclude(self, choice: Choice, failed: list[Failure]) -> None:
         """See that the event would occur when it is asked for; test the alarm, and that the rule was there."""
         whole = choice.extents[self.shape.root.number]
+        if self.head is not None and not self.head.can_be(choice.bound):
+            raise NoAttemptError
+        held = [x.end for x in events_of(whole) if x.is_held]
+        if held:
+            failed.append(Failure("pending", max(held)))
         start, end, sure = whole.start, whole.end, whole.sure
         alarm = self.shape.rule.alarm
         if alarm is not None and end is not None:
             due = alarm_time(alarm.kind, ground(alarm.when, choice.bound), end) if whole.whole else None
-            if due is not None and due > self.tester.now:
+            if due is not None and self.tester.is_to_come(due):
                 failed.append(Failure("pending", due))
             start = end = due
             sure = (due is not None, due is not None)

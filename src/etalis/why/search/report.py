@@ -9,6 +9,7 @@ from etalis.semantics.matches import match_all
 from etalis.why import why_not as w
 from etalis.why.bound_terms import bind_pattern
 from etalis.why.justification import Occurred
+from etalis.why.search.asked_head import put_terms
 from etalis.why.search.extents import Choice, Counted, Failure
 from etalis.why.search.instances import PartEvent, PartEvents
 from etalis.why.search.measure import Measure
@@ -23,6 +24,7 @@ class AttemptReport:
         self.measure, self.choice, self._fixed = measure, choice, fixed
         self.instances: PartEvents = measure.tester.instances
         self.bound: dict[str, Value] = {v: x for v, x in choice.bound.items() if not v.startswith("_#")}
+        self._terms = {} if measure.head is None else measure.head.terms(self.bound)
         self._limits = limits_of(measure, choice)
         present = [x for x in choice.taken if isinstance(x, PartEvent | Counted)]
         self._around = (min(x.start for x in present), max(x.end for x in present)) if present else None
@@ -41,20 +43,18 @@ class AttemptReport:
         assert leaf.event is not None
         found = bind_pattern(leaf.event, self.bound)
         assert isinstance(found, s.EventPattern)
-        return found
+        return put_terms(found, self._terms)
 
     def occurs(self, leaf: ShapeLeaf) -> bool:
         """Tell whether an event that would do has occurred, though this attempt has not chosen it."""
         assert leaf.event is not None
-        shelf, limits = self.instances.of((leaf.event.name, len(leaf.event.args))), self.limits(leaf)
-        return any(
-            limits.allow(x) and match_all(leaf.event.args, x.args, self.bound) is not None
-            for x in shelf.fitting(leaf.event.args, self.bound)
-        )
+        args, limits = self.pattern(leaf).args, self.limits(leaf)
+        shelf = self.instances.of((leaf.event.name, len(args)))
+        return any(limits.allow(x) and match_all(args, x.args, {}) is not None for x in shelf.fitting(args, {}))
 
     def part(self, leaf: ShapeLeaf, because: w.WhyNot | None, note: str | None) -> w.AttemptPart:
         """Return a leaf as a part of the attempt."""
-        pattern = bind_pattern(leaf.pattern, self.bound)
+        pattern = bind_pattern(leaf.pattern, self.bound) if leaf.event is None else self.pattern(leaf)
         text = print_pattern(pattern)
         asked = pattern if isinstance(pattern, s.EventPattern) else None
         taken = self.choice.taken[leaf.number]
@@ -68,7 +68,8 @@ class AttemptReport:
             miss = nearest_miss(self.instances, leaf.event, self.bound, self._fixed, limits, self._around)
             if miss is not None:
                 nearest = w.NearestMiss(self.event(miss.event), miss.name, miss.wanted, miss.found)
-        return w.AttemptPart(text, None, limits.start or ANY, limits.end or ANY, nearest, because, note, None, asked)
+        count = None if leaf.counted is None else 0
+        return w.AttemptPart(text, None, limits.start or ANY, limits.end or ANY, nearest, because, note, count, asked)
 
     def event(self, taken: PartEvent | Counted) -> Occurred:
         """Return what a leaf has taken as a node of an explanation, one for each."""

@@ -51,6 +51,10 @@ class ShapeLeaf:
     counted: s.Repeat | s.Aggregate | None = None
     element: TextPart | None = None
     anchor: ShapeNode | None = None
+    names: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = frozenset() if self.event is None else named(self.event.args)
 
 
 @dataclass(slots=True, eq=False)

@@ -36,7 +36,7 @@ class KnowledgeThen:
         """Go to an input, or to what falls due after it."""
         record, database = self._core.record, self._solver.database
         if record is None or self._core.disorder is not None or not record.changed_at(time):
-            self._views = [database.as_of(time)]
+            self._views = [database.nearest(time)]
         else:
             self._views = [View(time, g) for g in record.generations_at(number, time, database.generation)]
         self._solver.view = self._views[0]
