@@ -12,7 +12,6 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +22,7 @@ from etalis.logic.knowledge.cell_values import XSD, literal
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.atoms import AtomNames, Relations, find_parts, name_relations, refuse
 from etalis.logic.rdf.entailment import MAX_TRIPLES, TYPE, Graph, Node, entail
+from etalis.logic.rdf.oxigraph import import_pyoxigraph
 from etalis.logic.rdf.xml import XmlError, XmlGuard
 from etalis.logic.terms.unify import Term
 
@@ -90,7 +90,7 @@ def load_graph(
     """
     if entailment not in (None, "rdfs"):
         raise InputError(Problem("E407", f"unknown entailment {entailment!r}", hint="'rdfs' or None"))
-    reader = _Reader(_import_pyoxigraph(), Graph(max_triples), language, blanks)
+    reader = _Reader(import_pyoxigraph(), Graph(max_triples), language, blanks)
     files = list(source) if isinstance(source, list | tuple) else [source]
     for file in files:
         reader.read(file, format, base)
@@ -123,14 +123,6 @@ def _relations(
                 members[o].append((names.atom(s),))
     for name, arity, iri in wanted:
         yield name, arity, members[iri] if arity == 1 else [(names.atom(s), names.term(o)) for s, o in graph.pairs(iri)]
-
-
-def _import_pyoxigraph() -> Any:
-    try:
-        return import_module("pyoxigraph")
-    except ModuleNotFoundError:
-        hint = "install it: pip install 'etalis[rdf]'"
-        raise InputError(Problem("E412", "RDF is read by pyoxigraph, which is not installed", hint=hint)) from None
 
 
 def _name_of(file: Any) -> str:
