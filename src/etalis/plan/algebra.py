@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from etalis.language.syntax import Alarm, Compound, EventPattern, Term
+from etalis.language.syntax import Alarm, Compound, EventPattern, Side, Term
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation
 
@@ -129,8 +129,9 @@ class KeyPair:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Pairs under a relation, selected and consumed by a policy. `optional`: a left side alone matches too.
+    """Pairs under a relation, selected and consumed by a policy.
 
+    `alone`: the side whose instances match too where they took part in no match; `tests` is what makes a partner one.
     `keys_on` narrows what must be looked at: a back end may index what waits by it, the tests judge all the same.
     """
 
@@ -140,7 +141,7 @@ class Join:
     right: Node
     tests: tuple[Test, ...]
     exports: tuple[str, ...]
-    optional: bool = False
+    alone: Side | None = None
     keys_on: tuple[KeyPair, ...] = ()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
+from etalis.errors import Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import mentioned
 from etalis.language.check.goals import bound_by
@@ -105,6 +106,9 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
             return Draft("source", sure=frozenset(term_variables(*args)), data={"name": name, "args": args})
         case s.TimePoint(time=time, span=span):
             return Draft("tick", data={"time": time, "place": 0 if span is None else span.start})
+        case s.Binary(alone=str()):
+            hint = "leave the question mark out"
+            raise ProgramError(Problem("E207", "no engine runs a part that may be missing", pattern.span, hint))
         case s.Binary(operator=operator, left=left, right=right):
             return _draft_binary(operator, left, right, c, outer)
         case s.Or():

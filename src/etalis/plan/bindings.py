@@ -98,8 +98,8 @@ class NodeShape:
                 return (name, *map(self.term, args))
             case p.Tick(time=time, place=place):
                 return (time, place)
-            case p.Join(relation=relation, policy=policy, optional=optional, keys_on=pairs):
-                return (relation, policy, optional, *map(self.pair, pairs))
+            case p.Join(relation=relation, policy=policy, alone=alone, keys_on=pairs):
+                return (relation, policy, alone, *map(self.pair, pairs))
             case p.Union() | p.Filter():
                 return ()
             case p.Repetition(left=left, least=least, most=most, shared=shared, policy=policy):
