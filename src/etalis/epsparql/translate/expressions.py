@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import ceil, floor
 
+from etalis.epsparql import syntax as q
 from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.solutions import Names, variables_of
 from etalis.language.syntax import Compound, Const, Term, Var
@@ -74,16 +76,32 @@ def mentioned(expression: Term, names: VariableNames) -> Names:
     return frozenset(map(names.of, variables_of(expression)))
 
 
-def window(expression: Term) -> int | None:
-    """Return how long a match may be, in microseconds, if that is what an expression says; it decides itself.
+def looked_at(group: q.GroupPattern) -> Names:
+    """Return all variables that stand in a group, in filters and in groups inside of it too, as the query has them."""
+    found: set[str] = set()
+    waiting: list[object] = [group]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case Var() | Compound():
+                found |= variables_of(node)
+            case tuple():
+                waiting.extend(node)
+            case _ if hasattr(node, "__dataclass_fields__"):
+                waiting.extend(getattr(node, name) for name in node.__dataclass_fields__ if name != "span")
+    return frozenset(found)
 
-    >>> window(Compound("<=", (Compound("getduration", ()), Const("PT2S"))))
-    2000001
+
+def window(expression: Term) -> int | None:
+    """Return the longest that a match may be, in microseconds, if that is all that an expression says.
+
+    >>> [window(Compound(sign, (Compound("getduration", ()), Const("PT2S")))) for sign in ("<", "<=")]
+    [1999999, 2000000]
     """
     match expression:
-        case Compound(name="<" | "<=", args=(Compound(name="getduration"), Const(value=limit))):
+        case Compound(name=("<" | "<=") as sign, args=(Compound(name="getduration"), Const(value=limit))):
             pass
-        case Compound(name=">" | ">=", args=(Const(value=limit), Compound(name="getduration"))):
+        case Compound(name=(">" | ">=") as sign, args=(Const(value=limit), Compound(name="getduration"))):
             pass
         case _:
             return None
@@ -94,4 +112,5 @@ def window(expression: Term) -> int | None:
         seconds = length_of(known) if isinstance(known, DurationLiteral) else as_seconds(number(known))
     except (ExpressionError, ValueError, OverflowError):
         return None
-    return int(seconds * MICROSECONDS) + 1 if seconds >= 0 else None
+    longest = ceil(seconds * MICROSECONDS) - 1 if len(sign) == 1 else floor(seconds * MICROSECONDS)
+    return longest if longest >= 0 else None

@@ -2,7 +2,7 @@
 
 The elements of a group are joined by `and`, chains by `seq` and `equals` and their outer forms; FILTER and BIND are
 conditions on what stands before them; NOT EXISTS is `cnot`. What reads the background alone is a goal beside its
-neighbours.
+neighbours. Whatever `check` refuses has been refused before.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from etalis.epsparql import syntax as q
+from etalis.epsparql.scope import is_sequence
 from etalis.epsparql.translate import expressions as e
+from etalis.epsparql.translate.missing import agreement, maybe, partners, witness
 from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.paths import PathReader, expand
-from etalis.epsparql.translate.refusals import has_no_time, refuse
+from etalis.epsparql.translate.refusals import refuse
 from etalis.epsparql.translate.solutions import (
     NONE,
     TRUE,
@@ -25,28 +27,38 @@ from etalis.epsparql.translate.solutions import (
     Solutions,
     Timed,
     Timeless,
-    ask,
-    beside,
     conjunction,
-    disjunction,
     either,
     join,
     negation,
     pair,
-    rename,
+    rename_pattern,
     rename_term,
     test_with,
     union,
+    variables_of,
 )
 from etalis.epsparql.translate.triples import Scope, TripleReader
 from etalis.errors import Span
 from etalis.language.syntax import (
-    Aggregate, Binary, Clause, Compound, Const, EventPattern, Negation, Pattern, Side, Term, Var, Within,
-)  # fmt: skip
+    Aggregate,
+    Binary,
+    Clause,
+    Compound,
+    Condition,
+    Const,
+    EventPattern,
+    Negation,
+    Or,
+    Pattern,
+    Side,
+    Term,
+    Var,
+    Within,
+)
 from etalis.language.traversal import postorder
 
-MAX_DEPTH = 100  # of groups in groups
-MAX_BRANCHES = 16
+Filters: TypeAlias = tuple[q.FilterBy | q.Exists, ...]
 OPERATORS: dict[str, tuple[str, Side | None]] = {
     "SEQ": ("seq", None),
     "EQUALS": ("equals", None),
@@ -62,118 +74,98 @@ class Operand:
     """A group without its filters, and these."""
 
     found: Solutions
-    filters: tuple[q.FilterBy | q.Exists, ...]
+    filters: Filters
     span: Span | None
+    is_sequence: bool
 
 
 @dataclass(slots=True)
 class GroupReader:
-    """Turns the groups of one query into solutions; `infer_windows` where a bound on getDURATION() is a window too."""
+    """Turns the groups of one query into solutions; `infers_windows` where a bound on getDURATION() is a window too."""
 
     triples: TripleReader
     paths: PathReader
-    infer_windows: bool
-    project: Callable[[GroupReader, q.StreamQuery, Scope, int], Solutions]
+    infers_windows: bool
+    project: Callable[[GroupReader, q.StreamQuery, Scope], Solutions]
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     @property
     def names(self) -> VariableNames:
         return self.triples.names
 
-    def group(self, group: q.GroupPattern, scope: Scope, depth: int = 0) -> Solutions:
+    def group(self, group: q.GroupPattern, scope: Scope) -> Solutions:
         """Return the solutions of a group."""
-        operand = self._operand(group, scope, depth)
-        return self._filter(operand.found, operand.filters, scope, depth)
+        operand = self._operand(group, scope)
+        return self._filter(operand.found, operand, operand.filters, scope)
 
-    def _operand(self, group: q.GroupPattern, scope: Scope, depth: int) -> Operand:
-        if depth > MAX_DEPTH:
-            raise refuse("E290", f"groups are nested deeper than {MAX_DEPTH}", group.span, "take the query apart")
+    def _operand(self, group: q.GroupPattern, scope: Scope) -> Operand:
+        filters = tuple(element for element in group.elements if isinstance(element, q.FilterBy | q.Exists))
+        inner = replace(scope, is_blocked=True) if any(isinstance(test, q.Exists) for test in filters) else scope
         found = UNIT
-        filters: list[q.FilterBy | q.Exists] = []
         for element in group.elements:
-            if isinstance(element, q.FilterBy | q.Exists):
-                filters.append(element)
-            else:
-                found = self._add(found, element, scope, depth)
-                if found.branches > MAX_BRANCHES:
-                    hint = "say in background= or streamed= which predicates are which"
-                    raise refuse("E293", "more than 4 patterns of a group may read both, stream and background",
-                                 element.span, hint)  # fmt: skip
-        return Operand(found, tuple(filters), group.span)
+            if not isinstance(element, q.FilterBy | q.Exists):
+                found = self._add(found, element, inner)
+        return Operand(found, filters, group.span, is_sequence(group))
 
-    def _add(self, found: Solutions, element: q.Element, scope: Scope, depth: int) -> Solutions:
+    def _add(self, found: Solutions, element: q.Element, scope: Scope) -> Solutions:
         """Return what is found so far together with the next element of the group."""
         match element:
             case q.Optional(group=group):
-                return self._optional(found, self._operand(group, scope, depth + 1), scope, depth)
+                return self._optional(found, self._operand(group, scope), scope)
             case q.Minus(group=group):
-                return self._minus(found, self.group(group, scope, depth + 1), group.span)
+                return self._minus(found, self.group(group, scope).timeless)
             case q.BindAs(expression=expression, variable=variable):
+                self._refuse_seen(expression, found, scope, element.span)
                 return self.bind(found, expression, variable)
             case _:
-                return join(found, self._element(element, scope, depth), self.names)
+                return join(found, self._element(element, scope), self.names)
 
-    def _element(self, element: q.Element, scope: Scope, depth: int) -> Solutions:
+    def _element(self, element: q.Element, scope: Scope) -> Solutions:
         """Return the solutions of an element by itself."""
         match element:
             case q.Triple():
-                return self._triple(element, scope, depth)
+                return self._triple(element, scope)
             case q.GroupPattern():
-                return self.group(element, scope, depth + 1)
+                return self.group(element, scope)
             case q.Chain():
-                return self._chain(element, scope, depth)
+                return self._chain(element, scope)
             case q.Alternatives(groups=groups):
-                return union(self.group(group, scope, depth + 1) for group in groups)
-            case q.Scoped(kind=kind, name=name, group=group):
-                return self._scoped(kind, name, group, scope, depth)
+                return union(self.group(group, scope) for group in groups)
+            case q.Scoped(kind="graph", name=name, group=group):
+                return self.group(group, replace(scope, graph=self.names.term(name)))
+            case q.Scoped(name=name, group=group):
+                return self.group(group, replace(scope, stream=self.names.term(name)))
             case q.Values():
-                return self._values(element)
+                return self.values(element)
             case q.SubSelect(query=query):
-                return self.project(self, query, scope, depth + 1)
+                return self.project(self, query, replace(scope, seen=NONE))
             case q.Folded():
                 return self._folded(element)
             case q.AskGoal(goal=goal):
-                goal = self._goal(goal)
-                known = frozenset(v for v in e.variables_of(goal))
-                return Solutions(timeless=Timeless((goal,), NONE, known, known))
+                return self._goal(goal)
             case q.Optional() | q.Minus() | q.BindAs() | q.FilterBy() | q.Exists():
-                raise AssertionError("not an element by itself")
+                raise AssertionError("no element by itself")
             case _:
                 assert_never(element)
 
-    # triples and groups with a name
+    # elements
 
-    def _triple(self, triple: q.Triple, scope: Scope, depth: int) -> Solutions:
+    def _triple(self, triple: q.Triple, scope: Scope) -> Solutions:
         path = triple.predicate
         if not isinstance(path, Compound):
             return self.triples.read(*map(self.names.term, (triple.subject, path, triple.object)), scope)
-        fresh = (f"_:path{number}" for number in self.numbers)
-        expanded = expand(triple, fresh)
+        expanded = expand(triple, (f"_:path{number}" for number in self.numbers))
         if expanded is not triple:
-            return self._element(expanded, scope, depth + 1)
-        if scope.is_named:
-            raise refuse("E292", f"`{path.name}` needs background, GRAPH and STREAM read streams", triple.span,
-                         "write the path outside of the group")  # fmt: skip
+            return self._element(expanded, scope)
         s, o = self.names.term(triple.subject), self.names.term(triple.object)
-        return Solutions(timeless=self.paths.read(s, path, o, triple.span))
+        return Solutions(timeless=self.paths.read(s, path, o))
 
-    def _scoped(self, kind: str, name: Term, group: q.GroupPattern, scope: Scope, depth: int) -> Solutions:
-        named = self.names.term(name)
-        if kind == "window":
-            raise refuse("E294", "WINDOW groups are not supported", group.span, "use STREAM, with WITHIN for its length")
-        inner = replace(scope, graph=named) if kind == "graph" else replace(scope, stream=named)
-        return self.group(group, inner, depth + 1)
-
-    def _values(self, values: q.Values) -> Solutions:
+    def values(self, values: q.Values) -> Solutions:
         """Return the rows of VALUES as facts; UNDEF agrees with anything."""
-        name = f"values_{next(self.numbers)}"
         variables = tuple(self.names.of(v.name) for v in values.variables)
-        for row in values.rows:
-            blanks = (Var(f"_#{i}") for i in count(1))
-            head = Compound(name, tuple(next(blanks) if cell is None else cell for cell in row))
-            self.triples.facts.clauses[Clause(head if row else Const(name))] = None
         if not values.rows:
             return Solutions(timeless=Timeless((Const("fail"),), frozenset(variables)))
+        name = self.triples.facts.add_values(values.rows)
         columns = zip(variables, zip(*values.rows, strict=True), strict=True)
         sure = frozenset(v for v, cells in columns if all(cell is not None for cell in cells))
         goal = Compound(name, tuple(map(Var, variables))) if variables else Const(name)
@@ -184,129 +176,141 @@ class GroupReader:
         event = EventPattern("rdf", tuple(map(self.names.term, (triple.subject, triple.predicate, triple.object))))
         value = None if folded.value is None else self.names.term(folded.value)
         result = self.names.term(folded.result)
-        aggregated = e.variables_of(*(() if value is None else (value,)))
-        binds = (e.variables_of(*event.args) - aggregated) | e.variables_of(result)
+        aggregated = variables_of(*(() if value is None else (value,)))
+        binds = (variables_of(*event.args) - aggregated) | variables_of(result)
         return Solutions(Timed(Aggregate(folded.kind, value, event, result), binds))
 
-    def _goal(self, goal: Compound) -> Compound:
-        renamed = rename_term(goal, {name: self.names.of(name) for name in e.variables_of(goal)})
-        assert isinstance(renamed, Compound)
-        return replace(renamed, name="rdf") if (renamed.name, len(renamed.args)) == ("rdf_store", 3) else renamed
+    def _goal(self, goal: Compound) -> Solutions:
+        renamed = rename_term(goal, {name: self.names.of(name) for name in variables_of(goal)})
+        if isinstance(renamed, Compound) and (renamed.name, len(renamed.args)) == ("rdf_store", 3):
+            renamed = replace(renamed, name="rdf")
+        return Solutions(timeless=Timeless((renamed,), NONE, variables_of(renamed)))
 
     # chains
 
-    def _chain(self, chain: q.Chain, scope: Scope, depth: int) -> Solutions:
+    def _chain(self, chain: q.Chain, scope: Scope) -> Solutions:
         inner = replace(scope, is_instant=scope.is_instant or chain.within == 0)
         if not chain.operators:
-            found = self.group(chain.groups[0], inner, depth + 1)
+            found = self.group(chain.groups[0], inner)
         else:
-            first = self._operand(chain.groups[0], inner, depth + 1)
+            first = self._operand(chain.groups[0], inner)
             for operator, group in zip(chain.operators, chain.groups[1:], strict=True):
-                second = self._operand(group, inner, depth + 1)
-                first = Operand(Solutions(self._pair(operator, first, second, inner, depth)), (), chain.span)
+                timed = self._pair(operator, first, self._operand(group, inner), inner)
+                first = Operand(Solutions(timed), (), chain.span, is_sequence=True)
             found = first.found
         if chain.within is None or found.timed is None:
             return found
-        pattern = Within(found.timed.pattern, chain.within)
-        return replace(found, timed=replace(found.timed, pattern=pattern))
+        return replace(found, timed=replace(found.timed, pattern=Within(found.timed.pattern, chain.within)))
 
-    def _pair(self, word: str, first: Operand, second: Operand, scope: Scope, depth: int) -> Timed:
+    def _pair(self, word: str, first: Operand, second: Operand, scope: Scope) -> Timed:
         """Return two operands under a temporal operator; the filters of one that may be missing join them."""
         operator, alone = OPERATORS[word]
-        missing = {"left": second, "right": first, None: None}[alone]
-        sides, joined = [], TRUE
-        for side, other in ((first, second), (second, first)):
-            filters = side.filters
-            found = side.found
-            if side is missing:
-                own, shared = self._split(side, other.found.binds)
-                found, joined = self._shared(found, shared, other.found.binds)
-                filters = own
-            timed = self._filter(found, filters, scope, depth).timed
-            if timed is None:
-                raise has_no_time(side.span, f"this operand of {word}")
-            sides.append(timed)
-        a, b = sides
-        if joined == TRUE:
-            return pair(operator, a, b, alone)
-        if alone == "left":
-            b = replace(b, pattern=test_with(b.pattern, "where", joined))
-        else:
-            a = replace(a, pattern=test_with(a.pattern, "where", joined))
+        if alone is None:
+            return pair(operator, self._side(first, first.filters, scope), self._side(second, second.filters, scope))
+        missing, other = (second, first) if alone == "left" else (first, second)
+        own, shared = self._split(missing, other.found.binds)
+        kept = self._side(other, other.filters, scope)
+        partner = self._side(missing, own, scope)
+        partner = self._joined(partner, shared, kept.binds, scope)
+        a, b = (kept, partner) if alone == "left" else (partner, kept)
         return pair(operator, a, b, alone)
 
-    def _split(
-        self, side: Operand, others: Names
-    ) -> tuple[tuple[q.FilterBy | q.Exists, ...], list[Term]]:
-        """Part the filters of a group that may be missing: its own, and the expressions that see the other side too."""
-        sure = NONE if side.found.timed is None else side.found.timed.sure
+    def _side(self, operand: Operand, filters: Filters, scope: Scope) -> Timed:
+        """Return the solutions of an operand that have a time."""
+        timed = self._filter(operand.found, operand, filters, scope).timed
+        assert timed is not None, "operands have a time"
+        return _whole(timed) if scope.is_blocked and not operand.is_sequence else timed
+
+    def _split(self, operand: Operand, others: Names) -> tuple[Filters, Filters]:
+        """Part the filters of a group that may be missing: its own, and those that see variables of the other side."""
+        parts = [part for part in (operand.found.timed, operand.found.timeless) if part is not None]
+        outside = others - frozenset.intersection(*(part.sure for part in parts))
         own: list[q.FilterBy | q.Exists] = []
-        shared: list[Term] = []
-        for test in side.filters:
+        shared: list[q.FilterBy | q.Exists] = []
+        for test in operand.filters:
             if isinstance(test, q.Exists):
-                own.append(test)
+                looks_at = frozenset(map(self.names.of, e.looked_at(test.group)))
+                (shared if looks_at & outside else own).append(test)
                 continue
             for part in e.conjuncts(test.expression):
-                if (e.mentioned(part, self.names) - sure) & others:
-                    shared.append(part)
-                else:
-                    own.append(q.FilterBy(part, test.span))
-        return tuple(own), shared
+                looks_at = e.mentioned(part, self.names)
+                (shared if looks_at & outside else own).append(q.FilterBy(part, test.span))
+        return tuple(own), tuple(shared)
 
-    def _shared(self, found: Solutions, shared: list[Term], others: Names) -> tuple[Solutions, Term]:
-        """Return a group that shows its interval where conditions of a join ask for it, and these conditions."""
-        ends = self._ends() if any(map(e.asks_time, shared)) else None
-        visible = found.binds | others
-        goals = [Compound("sparql", (e.to_rule(part, self.names, visible, ends),)) for part in shared]
-        if ends is None or found.timed is None:
-            return found, conjunction(goals)
-        timed = found.timed
-        pattern = test_with(timed.pattern, "check", conjunction(ends.goals))
-        times = frozenset((ends.start, ends.end))
-        return replace(found, timed=Timed(pattern, timed.sure | times, timed.maybe)), conjunction(goals)
+    def _joined(self, partner: Timed, shared: Filters, others: Names, scope: Scope) -> Timed:
+        """Return a side that may be missing with the conditions that join it; they see its own interval."""
+        if not shared:
+            return partner
+        ends = self._ends() if any(isinstance(t, q.FilterBy) and e.asks_time(t.expression) for t in shared) else None
+        if ends is not None:
+            pattern = test_with(partner.pattern, "check", conjunction(ends.goals))
+            partner = Timed(pattern, partner.sure | {ends.start, ends.end}, partner.maybe)
+        goal = conjunction(self._test(test, partner.binds | others, ends, scope) for test in shared)
+        return replace(partner, pattern=Condition("where", partner.pattern, goal))
+
+    def _test(self, test: q.FilterBy | q.Exists, visible: Names, ends: e.Ends | None, scope: Scope) -> Term:
+        """Return a filter as a goal over variables that are visible."""
+        if isinstance(test, q.FilterBy):
+            return Compound("sparql", (e.to_rule(test.expression, self.names, visible, ends),))
+        operand = self._operand(test.group, replace(scope, is_instant=False, seen=visible))
+        own, shared = self._split(operand, visible)
+        inner = self._filter(operand.found, operand, own, scope)
+        if inner.timed is not None:
+            hint = "write the FILTER behind the operator, or give the group the variables that it needs"
+            raise refuse("NOT EXISTS over a stream joins variables of the other side", test.span, hint)
+        assert inner.timeless is not None
+        goal = witness(visible, inner.timeless, self._goals(shared, visible | inner.binds, scope), self.names)
+        return negation(goal if test.negated else negation(goal))
+
+    def _goals(self, shared: Filters, visible: Names, scope: Scope) -> tuple[Term, ...]:
+        return tuple(self._test(test, visible, None, scope) for test in shared)
 
     # conditions
 
     def _ends(self) -> e.Ends:
         return e.Ends(self.names.fresh("Start"), self.names.fresh("End"))
 
-    def _filter(
-        self, found: Solutions, filters: tuple[q.FilterBy | q.Exists, ...], scope: Scope, depth: int
-    ) -> Solutions:
-        """Return the solutions that pass the filters of their group."""
+    def _filter(self, found: Solutions, operand: Operand, filters: Filters, scope: Scope) -> Solutions:
+        """Return the solutions that pass filters of their group."""
         for test in filters:
             if isinstance(test, q.Exists):
-                found = self._exists(found, test, scope, depth)
+                found = self._exists(found, test, operand, scope)
             else:
+                self._refuse_seen(test.expression, found, scope, test.span)
                 found = self._tested(found, test.expression)
         return found
+
+    def _refuse_seen(self, expression: Term, found: Solutions, scope: Scope, span: Span | None) -> None:
+        """Refuse what looks at a solution from inside a group of EXISTS, where only its own filters can."""
+        parts = [part for part in (found.timed, found.timeless) if part is not None]
+        sure = frozenset.intersection(*(part.sure for part in parts))
+        if (e.mentioned(expression, self.names) - sure) & scope.seen:
+            message = "an expression in a group inside of EXISTS looks at a variable from outside"
+            raise refuse(message, span, "write it as a FILTER of the group of EXISTS itself")
 
     def _tested(self, found: Solutions, expression: Term) -> Solutions:
         timed, timeless = found.timed, found.timeless
         parts = list(e.conjuncts(expression))
         if timed is not None:
             lengths = [length for part in parts if (length := e.window(part)) is not None]
-            if lengths and self.infer_windows and _is_inner(timed.pattern):
+            if lengths and self.infers_windows and _is_inner(timed.pattern):
                 timed = replace(timed, pattern=Within(timed.pattern, min(lengths)))
             timed = replace(timed, pattern=self._condition(timed, parts, lambda part: (part,)))
         if timeless is not None:
             goals = [Compound("sparql", (e.to_rule(part, self.names, timeless.binds, None),)) for part in parts]
-            looked_at = NONE.union(*(e.mentioned(part, self.names) for part in parts)) & timeless.binds
-            fragile = timeless.fragile | (looked_at - timeless.sure)
-            timeless = replace(timeless, goals=(*timeless.goals, *goals), fragile=fragile)
+            timeless = timeless.look_at(NONE.union(*(e.mentioned(part, self.names) for part in parts)), *goals)
         return replace(found, timed=timed, timeless=timeless)
 
-    def _condition(
-        self, timed: Timed, parts: list[Term], arguments: Callable[[Term], tuple[Term, ...]]
-    ) -> Pattern:
-        """Return a pattern on which expressions are asked: `sparql(E)`, or what `arguments` make of it."""
-        ends = self._ends() if any(map(e.asks_time, parts)) else None
-        goals = [
-            Compound("sparql", arguments(e.to_rule(part, self.names, timed.binds, ends))) for part in parts
-        ]
-        if ends is None:
-            return test_with(timed.pattern, "where", conjunction(goals))
-        return test_with(timed.pattern, "check", conjunction((*ends.goals, *goals)))
+    def _condition(self, timed: Timed, parts: list[Term], arguments: Callable[[Term], tuple[Term, ...]]) -> Pattern:
+        """Return a pattern of which expressions are asked: `sparql(E)`, or what `arguments` make of it."""
+        pattern = timed.pattern
+        plain = [part for part in parts if not e.asks_time(part)]
+        for some, ends in ((plain, None), ([part for part in parts if part not in plain], self._ends())):
+            goals = [Compound("sparql", arguments(e.to_rule(part, self.names, timed.binds, ends))) for part in some]
+            if some:
+                kind, times = ("where", ()) if ends is None else ("check", ends.goals)
+                pattern = test_with(pattern, kind, conjunction((*times, *goals)))
+        return pattern
 
     def bind(self, found: Solutions, expression: Term, variable: Var) -> Solutions:
         """Return solutions with the value of an expression under a new name."""
@@ -317,171 +321,102 @@ class GroupReader:
             timed = Timed(pattern, timed.sure, timed.maybe | {name})
         if timeless is not None:
             goal = Compound("sparql", (e.to_rule(expression, self.names, timeless.binds, None), Var(name)))
-            looked_at = e.mentioned(expression, self.names) & timeless.binds
-            fragile = timeless.fragile | (looked_at - timeless.sure)
-            timeless = Timeless((*timeless.goals, goal), timeless.sure, timeless.maybe | {name}, fragile)
+            timeless = timeless.look_at(e.mentioned(expression, self.names), goal)
+            timeless = replace(timeless, maybe=timeless.maybe | {name})
         return replace(found, timed=timed, timeless=timeless)
 
-    # what may be missing or must be
+    # what may be missing, or must be
 
-    def _optional(self, found: Solutions, operand: Operand, scope: Scope, depth: int) -> Solutions:
+    def _optional(self, found: Solutions, operand: Operand, scope: Scope) -> Solutions:
         """Return solutions with those of a group where there are any."""
-        goals = operand.found.timeless
-        own, shared = self._split_timeless(operand, found.binds)
-        narrowed = self._filter(operand.found, own, scope, depth)
-        goals, partner = narrowed.timeless, narrowed.timed
-        if partner is not None and not scope.is_instant:
-            raise refuse(
-                "E295", "whether OPTIONAL has a partner cannot be known: it reads a stream", operand.span,
-                "use EQUALSOPTIONAL, OPTIONALSEQ, SEQOPTIONAL or WITHIN 0",
-            )  # fmt: skip
-        timed = found.timed
-        if timed is not None:
-            if partner is not None:
-                timed = self._optional_event(timed, partner, goals, shared)
-            elif goals is not None:
-                timed = self._left_join(timed, goals, shared)
-        timeless = found.timeless
-        if timeless is not None and partner is not None:
-            raise refuse("E295", "a part of this group has no time, and OPTIONAL behind it reads a stream",
-                         operand.span, "write OPTIONAL first, or name the predicates in streamed=")  # fmt: skip
-        if timeless is not None and goals is not None:
-            whole = Timeless((self._maybe(timeless.binds, goals, shared),), NONE, goals.binds)
-            looked_at = (whole.binds & timeless.binds) - timeless.sure
-            fragile = timeless.fragile | looked_at | ((goals.binds | goals.fragile) - timeless.sure)
-            sure = timeless.sure
-            maybe = (timeless.binds | goals.binds) - sure
-            timeless = Timeless((*timeless.goals, *whole.goals), sure, maybe, fragile)
-        return replace(found, timed=timed, timeless=timeless)
+        own, shared = self._split(operand, found.binds)
+        group = self._filter(operand.found, operand, own, scope)
+        timed, timeless = found.timed, found.timeless
+        if timed is not None and group.timed is not None:
+            timed = self._optional_event(timed, group.timed, group.timeless, shared, scope)
+        elif timed is not None and group.timeless is not None:
+            goal = self._maybe(timed.binds, group.timeless, shared, scope)
+            pattern = test_with(timed.pattern, "event_multiply", goal)
+            timed = Timed(pattern, timed.sure, (timed.binds | group.binds) - timed.sure)
+        if timeless is not None and group.timeless is not None:
+            goal = self._maybe(timeless.binds, group.timeless, shared, scope)
+            looked_at = timeless.look_at(variables_of(goal) | group.timeless.binds, goal)
+            fragile = looked_at.fragile | (group.timeless.binds - timeless.sure)
+            added = (timeless.binds | group.timeless.binds) - timeless.sure
+            timeless = replace(looked_at, maybe=added, fragile=fragile)
+        return Solutions(timed, timeless, found.branches)
 
-    def _split_timeless(
-        self, operand: Operand, others: Names
-    ) -> tuple[tuple[q.FilterBy | q.Exists, ...], list[Term]]:
-        sure = frozenset.intersection(
-            *(part.sure for part in (operand.found.timed, operand.found.timeless) if part is not None)
-        )
-        own: list[q.FilterBy | q.Exists] = []
-        shared: list[Term] = []
-        for test in operand.filters:
-            if isinstance(test, q.FilterBy) and (e.mentioned(test.expression, self.names) - sure) & others:
-                shared.extend(e.conjuncts(test.expression))
-            else:
-                own.append(test)
-        return tuple(own), shared
+    def _maybe(self, known: Names, goals: Timeless, shared: Filters, scope: Scope) -> Term:
+        return maybe(partners(known, goals, self._goals(shared, known | goals.binds, scope), self.names))
 
-    def _partners(self, known: Names, goals: Timeless, shared: list[Term]) -> Term:
-        """Return the goal of a partner among goals, beside variables that may be known."""
-        asked = beside(goals, known, self.names)
-        visible = known | goals.binds
-        tests = (Compound("sparql", (e.to_rule(part, self.names, visible, None),)) for part in shared)
-        return conjunction((*asked.goals, *tests))
-
-    def _maybe(self, known: Names, goals: Timeless, shared: list[Term]) -> Term:
-        found = Compound("*->", (self._partners(known, goals, shared), TRUE))
-        return Compound(";", (found, TRUE))
-
-    def _left_join(self, timed: Timed, goals: Timeless, shared: list[Term]) -> Timed:
-        pattern = test_with(timed.pattern, "event_multiply", self._maybe(timed.binds, goals, shared))
-        return Timed(pattern, timed.sure, (timed.binds | goals.binds) - timed.sure)
-
-    def _optional_event(self, timed: Timed, partner: Timed, goals: Timeless | None, shared: list[Term]) -> Timed:
+    def _optional_event(
+        self, timed: Timed, partner: Timed, goals: Timeless | None, shared: Filters, scope: Scope
+    ) -> Timed:
         """Return matches with those partners of the same stamp, or in the background, that there are."""
-        visible = timed.binds | partner.binds
-        tests = [Compound("sparql", (e.to_rule(part, self.names, visible, None),)) for part in shared]
-        partner = replace(partner, pattern=test_with(partner.pattern, "where", conjunction(tests)))
+        joined = self._joined(partner, shared, timed.binds, scope)
         if goals is None:
-            return pair("equals", timed, partner, "left")
-        known = self._partners(timed.binds, goals, shared)
+            return pair("equals", timed, joined, "left")
+        known = partners(timed.binds, goals, self._goals(shared, timed.binds | goals.binds, scope), self.names)
         without = replace(timed, pattern=test_with(timed.pattern, "where", negation(known)))
-        beside_known = replace(timed, pattern=test_with(timed.pattern, "where", negation(negation(known))))
+        with_known = replace(timed, pattern=test_with(timed.pattern, "where", negation(negation(known))))
         multiplied = test_with(timed.pattern, "event_multiply", known)
-        with_known = Timed(multiplied, timed.sure | goals.sure, (timed.binds | goals.binds) - timed.sure - goals.sure)
-        whole = either(pair("equals", without, partner, "left"), pair("equals", beside_known, partner), with_known)
+        sure = timed.sure | goals.sure
+        whole = either(
+            pair("equals", without, joined, "left"),
+            pair("equals", with_known, joined),
+            Timed(multiplied, sure, (timed.binds | goals.binds) - sure),
+        )
         assert whole is not None
         return whole
 
-    def _minus(self, found: Solutions, taken: Solutions, span: Span | None) -> Solutions:
+    def _minus(self, found: Solutions, taken: Timeless | None) -> Solutions:
         """Return the solutions with which none of the background's agrees in a bound variable."""
-        if taken.timed is not None or taken.timeless is None:
-            raise refuse("E296", "MINUS reads the stream", span, "use FILTER NOT EXISTS, or a join")
+        assert taken is not None, "MINUS reads the background"
         timed, timeless = found.timed, found.timeless
         if timed is not None:
-            goal = self._agreement(timed.sure, timed.binds, taken.timeless)
-            if goal is not None:
-                timed = replace(timed, pattern=test_with(timed.pattern, "where", negation(goal)))
+            goal = agreement(timed.sure, timed.binds, taken, self.names)
+            timed = replace(timed, pattern=test_with(timed.pattern, "where", TRUE if goal is None else negation(goal)))
         if timeless is not None:
-            goal = self._agreement(timeless.sure, timeless.binds, taken.timeless)
+            goal = agreement(timeless.sure, timeless.binds, taken, self.names)
             if goal is not None:
-                fragile = timeless.fragile | ((timeless.binds & taken.binds) - timeless.sure)
-                timeless = replace(timeless, goals=(*timeless.goals, negation(goal)), fragile=fragile)
+                timeless = timeless.look_at(taken.binds, negation(goal))
         return replace(found, timed=timed, timeless=timeless)
 
-    def _agreement(self, sure: Names, known: Names, taken: Timeless) -> Term | None:
-        """Return the goal that a solution of others agrees in a bound variable; None where they have none in common."""
-        common = sorted(known & taken.binds)
-        if not common:
-            return None
-        local = {name: self.names.fresh(name) for name in sorted(taken.binds - known)}
-        other = rename(Solutions(timeless=taken), local).timeless
-        assert other is not None
-        if sure & taken.sure:
-            return beside(other, known, self.names).goal
-        renaming = {name: self.names.fresh(name) for name in common}
-        apart = rename(Solutions(timeless=other), renaming).timeless
-        assert apart is not None
-        pairs = [(Var(a), Var(b)) for a, b in renaming.items()]
-        agree = (
-            disjunction((Compound("var", (a,)), Compound("var", (b,)), Compound("==", (a, b)))) for a, b in pairs
-        )
-        bound = disjunction(conjunction((Compound("nonvar", (a,)), Compound("nonvar", (b,)))) for a, b in pairs)
-        return conjunction((*apart.goals, bound, *agree))
-
-    def _exists(self, found: Solutions, test: q.Exists, scope: Scope, depth: int) -> Solutions:
+    def _exists(self, found: Solutions, test: q.Exists, around: Operand, scope: Scope) -> Solutions:
         """Return the solutions for which a group has one inside of their interval, or in the background, or has none."""
-        operand = self._operand(test.group, scope, depth + 1)
-        own, shared = self._split_exists(operand, found.binds)
-        inner = self._filter(operand.found, own, scope, depth)
-        if inner.timed is not None and not test.negated:
-            raise refuse("E297", "EXISTS reads the stream", test.span, "join the group instead: its events are parts")
+        visible = found.binds | scope.seen
+        inside = replace(scope, is_instant=False, is_blocked=False, seen=visible)
+        operand = self._operand(test.group, inside)
+        own, shared = self._split(operand, visible)
+        inner = self._filter(operand.found, operand, own, inside)
         timed, timeless = found.timed, found.timeless
-        if timed is not None:
-            if inner.timeless is not None:
-                timed = replace(timed, pattern=self._refuted(timed, inner.timeless, shared, test.negated))
-            if inner.timed is not None:
-                timed = replace(timed, pattern=self._absent(timed, inner.timed, shared))
+        if timed is not None and inner.timeless is not None:
+            goals = self._goals(shared, visible | inner.binds, scope)
+            goal = witness(timed.binds | scope.seen, inner.timeless, goals, self.names)
+            test_goal = negation(goal if test.negated else negation(goal))
+            timed = replace(timed, pattern=test_with(timed.pattern, "where", test_goal))
+        if timed is not None and inner.timed is not None:
+            kept = timed if around.is_sequence else _whole(timed)
+            timed = replace(timed, pattern=self._absent(kept, inner.timed, shared, visible, scope))
         if timeless is not None and inner.timeless is not None:
-            goal = self._witness(timeless.binds, inner.timeless, shared)
-            goals = (*timeless.goals, negation(goal) if test.negated else negation(negation(goal)))
-            looked_at = (e.variables_of(goal) & timeless.binds) - timeless.sure
-            timeless = replace(timeless, goals=goals, fragile=timeless.fragile | looked_at)
+            goals = self._goals(shared, visible | inner.binds, scope)
+            goal = witness(timeless.binds | scope.seen, inner.timeless, goals, self.names)
+            timeless = timeless.look_at(variables_of(goal), negation(goal if test.negated else negation(goal)))
         return replace(found, timed=timed, timeless=timeless)
 
-    def _split_exists(
-        self, operand: Operand, others: Names
-    ) -> tuple[tuple[q.FilterBy | q.Exists, ...], list[Term]]:
-        return self._split_timeless(operand, others)
-
-    def _witness(self, known: Names, goals: Timeless, shared: list[Term]) -> Term:
-        local = {name: self.names.fresh(name) for name in sorted(goals.binds - known)}
-        return rename_term(self._partners(known, goals, shared), local)
-
-    def _refuted(self, timed: Timed, goals: Timeless, shared: list[Term], negated: bool) -> Pattern:
-        goal = self._witness(timed.binds, goals, shared)
-        return test_with(timed.pattern, "where", negation(goal) if negated else negation(negation(goal)))
-
-    def _absent(self, timed: Timed, blocker: Timed, shared: list[Term]) -> Pattern:
+    def _absent(self, timed: Timed, blocker: Timed, shared: Filters, visible: Names, scope: Scope) -> Pattern:
+        joined = self._joined(blocker, shared, visible, scope)
         local = {name: self.names.fresh(name) for name in sorted(blocker.binds - timed.binds)}
-        visible = timed.binds | blocker.binds
-        ends = self._ends() if any(map(e.asks_time, shared)) else None
-        goals = [Compound("sparql", (e.to_rule(part, self.names, visible, ends),)) for part in shared]
-        pattern = blocker.pattern
-        if ends is not None:
-            pattern = test_with(pattern, "check", conjunction((*ends.goals, *goals)))
-        else:
-            pattern = test_with(pattern, "where", conjunction(goals))
-        renamed = rename(Solutions(Timed(pattern, blocker.sure, blocker.maybe)), local).timed
-        assert renamed is not None
-        return Negation("cnot", timed.pattern, renamed.pattern)
+        return Negation("cnot", timed.pattern, rename_pattern(joined.pattern, local))
+
+
+def _whole(timed: Timed) -> Timed:
+    """Return a pattern that counts as one part, also where it is a sequence: a negation then looks inside all of it."""
+    pattern = timed.pattern
+    while isinstance(pattern, Condition | Within | Negation):
+        pattern = pattern.pattern
+    is_chain = isinstance(pattern, Binary) and pattern.operator == "seq"
+    return replace(timed, pattern=Or(timed.pattern, timed.pattern)) if is_chain else timed
 
 
 def _is_inner(pattern: Pattern) -> bool:

@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.epsparql import syntax as q
-from etalis.epsparql.translate.naming import VariableNames
-from etalis.epsparql.translate.refusals import refuse
+from etalis.epsparql.reads import path_parts
 from etalis.epsparql.translate.solutions import Timeless, conjunction, disjunction, variables_of
 from etalis.epsparql.translate.triples import Facts
-from etalis.epsparql.translate.reading import Background
-from etalis.errors import Span
 from etalis.language.syntax import Clause, Compound, Const, Term, Var
 
-REPEATED = ("+", "*", "?")
 _X, _Y, _Z = Var("X"), Var("Y"), Var("Z")
 _NODE = "path_node"
 
@@ -41,34 +37,19 @@ def expand(triple: q.Triple, names: Iterator[str]) -> q.Element:
 class PathReader:
     """Turns paths with repetition into goals over the background."""
 
-    __slots__ = ("_background", "_facts", "_made")
+    __slots__ = ("_facts", "_made")
 
-    def __init__(self, background: Background, facts: Facts) -> None:
-        self._background = background
+    def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._made: dict[Term, str] = {}
 
-    def read(self, s: Term, path: Compound, o: Term, span: Span | None) -> Timeless:
+    def read(self, s: Term, path: Compound, o: Term) -> Timeless:
         """Return the solutions of a path between two terms that have the names of the rule."""
-        self._check(path, span)
         goal = self._goal(s, path, o)
         if path.name in ("*", "?"):
             same = [Compound("=", (end, other)) for end, other in ((s, o), (o, s)) if isinstance(end, Const)]
             goal = disjunction((goal, *same[:1]))
         return Timeless((goal,), variables_of(s, o))
-
-    def _check(self, path: Compound, span: Span | None) -> None:
-        waiting: list[Term] = [path]
-        while waiting:
-            step = waiting.pop()
-            if isinstance(step, Compound):
-                if step.name == "!":
-                    if not self._background.is_there:
-                        raise _streamed("a negated set of properties", path.span or span)
-                    continue
-                waiting.extend(step.args)
-            elif self._background.reads(step) != "background":
-                raise _streamed(f"`{path.name}` behind a property that is streamed", path.span or span)
 
     def _goal(self, s: Term, path: Term, o: Term) -> Term:
         """Return the goal that a path leads from one term to another."""
@@ -98,8 +79,8 @@ class PathReader:
             case Compound(name="|", args=steps):
                 for step in steps:
                     yield self._goal(_X, step, _Y)
-            case Compound(name="!", args=steps):
-                yield from _negated(steps)
+            case Compound(name="!"):
+                yield from _negated(path_parts(path))
             case Compound(name=name, args=(step,)):
                 yield self._goal(_X, step, _Y)
                 if name != "?":
@@ -123,7 +104,3 @@ def _negated(steps: tuple[Term, ...]) -> Iterator[Term]:
             other = (Compound("\\==", (_Z, step)) for step in taken)
             yield conjunction((Compound("rdf", (ends[0], _Z, ends[1])), *other))
 
-
-def _streamed(what: str, span: Span | None) -> Exception:
-    hint = "over streams, CONSTRUCT the steps: { ?a r ?b } and { ?a r ?c } from { ?a r ?b . ?b p ?c }"
-    return refuse("E292", f"{what} needs background: over streams a path may have any number of steps", span, hint)

@@ -53,6 +53,11 @@ class Timeless:
     def goal(self) -> Term:
         return conjunction(self.goals)
 
+    def look_at(self, names: Names, *goals: Term) -> Timeless:
+        """Return these goals and more, whose answers depend on what some variables are bound to by then."""
+        fragile = self.fragile | ((names & self.binds) - self.sure)
+        return replace(self, goals=(*self.goals, *goals), fragile=fragile)
+
 
 @dataclass(frozen=True, slots=True)
 class Solutions:
@@ -138,9 +143,8 @@ def test_with(pattern: Pattern, kind: str, goal: Term) -> Pattern:
     """Return a pattern under a condition, one with what is asked of it already where the kinds allow it."""
     if goal == TRUE:
         return pattern
-    if isinstance(pattern, Condition) and "event_multiply" not in (kind, pattern.kind):
-        both = "check" if "check" in (kind, pattern.kind) else kind
-        return Condition(both, pattern.pattern, conjunction((*_conjuncts(pattern.goal), goal)))
+    if kind != "event_multiply" and isinstance(pattern, Condition) and pattern.kind == kind:
+        return Condition(kind, pattern.pattern, conjunction((*_conjuncts(pattern.goal), goal)))
     return Condition(kind, pattern, goal)
 
 

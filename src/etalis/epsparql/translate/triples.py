@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import count
 
 from etalis.data.values import Value
+from etalis.epsparql.reads import BACKGROUND, BOTH, STREAM, TYPE, Predicates
 from etalis.epsparql.translate.naming import VariableNames
-from etalis.epsparql.translate.reading import Background
-from etalis.epsparql.translate.schema import ANY, NODE, OBJECT, SUBJECT, TYPE_TERM
+from etalis.epsparql.translate.schema import ANY, NODE, OBJECT, SUBJECT, Schema
 from etalis.epsparql.translate.solutions import (
-    Solutions, Timed, Timeless, conjunction, disjunction, either, test_with, variables_of,
+    NONE, Names, Solutions, Timed, Timeless, conjunction, disjunction, either, test_with, variables_of,
 )  # fmt: skip
 from etalis.language.syntax import Clause, Compound, Condition, Const, EventPattern, Pattern, Term, Var
 
@@ -31,6 +32,8 @@ class Scope:
     stream: Term | None = None
     streams: tuple[str, ...] = ()
     is_instant: bool = False  # inside of WITHIN 0
+    is_blocked: bool = False  # inside of what a NOT EXISTS asks for the parts of
+    seen: Names = NONE  # variables of a solution that filters of EXISTS see
 
     @property
     def is_named(self) -> bool:
@@ -44,37 +47,49 @@ class Facts:
     rows: dict[tuple[str, int], dict[tuple[Value, ...], None]] = field(default_factory=dict)
     clauses: dict[Clause, None] = field(default_factory=dict)
     tabled: dict[tuple[str, int], None] = field(default_factory=dict)
+    tables: int = 0  # of VALUES
 
     def add(self, name: str, members: Iterable[Value], of: Value) -> None:
         """Add a set: its members, each with the name of the set."""
         self.rows.setdefault((name, 2), {}).update(((member, of), None) for member in members)
+
+    def add_values(self, rows: Iterable[tuple[Const | None, ...]]) -> str:
+        """Add rows of VALUES as facts, and return their name; None agrees with anything."""
+        self.tables += 1
+        name = f"values_{self.tables}"
+        for row in rows:
+            blanks = map("_#{}".format, count(1))
+            cells = tuple(Var(next(blanks)) if cell is None else Const(cell.value) for cell in row)
+            self.clauses[Clause(Compound(name, cells) if cells else Const(name))] = None
+        return name
 
 
 @dataclass(frozen=True, slots=True)
 class TripleReader:
     """Turns triple patterns into solutions."""
 
-    background: Background
+    known: Predicates
+    schema: Schema
     facts: Facts
     names: VariableNames
     has_graphs: bool
 
     def read(self, s: Term, p: Term, o: Term, scope: Scope) -> Solutions:
         """Return the solutions of a pattern whose terms have the names of the rule."""
-        reads = "stream" if scope.is_named else self.background.reads(p)
-        timed = None if reads == "background" else self._timed(s, p, o, scope)
+        reads = STREAM if scope.is_named else self.known.reads(p)
+        timed = None if reads == BACKGROUND else self._timed(s, p, o, scope)
         timeless = None
-        if reads != "stream":
+        if reads != STREAM:
             timeless = Timeless((Compound("rdf", (s, p, o)),), variables_of(s, p, o))
-        return Solutions(timed, timeless, 2 if reads == "both" else 1)
+        return Solutions(timed, timeless, 2 if reads == BOTH else 1)
 
     def _timed(self, s: Term, p: Term, o: Term, scope: Scope) -> Timed:
-        schema = self.background.schema
+        schema = self.schema
         sure = variables_of(s, p, o, *(t for t in (scope.graph, scope.stream) if t is not None))
         if not schema:
             return Timed(self._event(s, p, o, scope), sure)
         if isinstance(p, Const) and schema.is_plain:
-            if p.value != TYPE_TERM:
+            if p.value != TYPE:
                 return Timed(self._below(s, p, o, scope, schema.properties_below(p.value), "rdfs_property"), sure)
             if isinstance(o, Const):
                 return Timed(self._members(s, o, scope), sure)
@@ -109,13 +124,13 @@ class TripleReader:
 
     def _members(self, s: Term, of: Const, scope: Scope) -> Pattern:
         """Return the pattern of the members of a class."""
-        schema, facts = self.background.schema, self.facts
+        schema, facts = self.schema, self.facts
         below = schema.classes_below(of.value)
-        found = [self._event(s, Const(TYPE_TERM), of, scope)]
+        found = [self._event(s, Const(TYPE), of, scope)]
         if len(below) > 1:
             facts.add("rdfs_class", below, of.value)
             k = self._fresh("k")
-            event = self._event(s, Const(TYPE_TERM), k, scope)
+            event = self._event(s, Const(TYPE), k, scope)
             found = [test_with(event, "where", Compound("rdfs_class", (k, of)))]
         subjects, objects = schema.makers(SUBJECT, of.value), schema.makers(OBJECT, of.value)
         if subjects:
@@ -138,7 +153,7 @@ class TripleReader:
         """Return the pattern of every triple with all that it entails."""
         facts = self.facts
         facts.clauses.update(dict.fromkeys(_FOLLOWING))
-        facts.rows.setdefault(("rdfs_entails", 5), {}).update(dict.fromkeys(self.background.schema.table()))
+        facts.rows.setdefault(("rdfs_entails", 5), {}).update(dict.fromkeys(self.schema.table()))
         original = self._fresh("s"), self._fresh("p"), self._fresh("o")
         goal = Compound("rdfs_follows", (*original, s, p, o))
         return Condition("event_multiply", self._event(*original, scope), goal)
