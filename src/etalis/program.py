@@ -204,7 +204,8 @@ class Program:
 
         The source is a file (Turtle, N-Triples, RDF/XML, N-Quads, TriG), an open one with its `format`, or a list of
         these; needs `etalis[rdf]`. `prefixes` says how IRIs are named, `entailment="rdfs"` and `transitive` what is
-        added, `relations` which properties and classes are relations too, `language` which texts are taken.
+        added, `relations` which properties and classes are relations too, `language` which texts are taken. With
+        `terms="exact"` terms keep their kind, as in streams of RDF: an IRI is `'<http://x/a>'`.
         """
         return self.compiled.graphs.load(self.compiled.knowledge, source, options)
 
