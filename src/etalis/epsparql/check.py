@@ -20,8 +20,9 @@ from etalis.epsparql.reads import (
     plain_predicates,
     time_of,
 )
-from etalis.epsparql.strata import refused_cycles
-from etalis.epsparql.windows import is_windowed, window_problems
+from etalis.epsparql.scope import term_variables, variables_of
+from etalis.epsparql.strata import cycles
+from etalis.epsparql.windows import compounds, is_windowed, window_problems
 from etalis.errors import Problem, ProgramError
 from etalis.language.syntax import Compound, Const, Term
 
@@ -40,7 +41,7 @@ def check(unit: s.Unit, known: Predicates | None = None) -> list[Problem]:
     problems = []
     for query in unit.queries:
         problems += _QueryCheck(known).check(query)
-    return problems + list(refused_cycles(unit, known))
+    return problems + list(cycles(unit, known))
 
 
 def refuse(unit: s.Unit, known: Predicates | None = None) -> None:
@@ -110,6 +111,8 @@ class _QueryCheck:
             before.append(element)
             if isinstance(element, s.Exists) and element.negated:
                 self._warn_of_instant(group, element, is_scoped)
+            if isinstance(element, s.Chain) and len(element.groups) > 1:
+                self._warn_of_context(group, element)
 
     def _element(self, element: s.Element, before: s.GroupPattern, within: int | None, is_scoped: bool) -> None:
         match element:
@@ -199,6 +202,19 @@ class _QueryCheck:
         if is_single and self._time(element.group, is_scoped) != NEVER:
             message = "nothing lies inside an instant, so NOT EXISTS holds of each"
             self._add("W250", message, element, "use OPTIONALSEQ or EQUALSOPTIONAL with FILTER(!BOUND(...))")
+
+    def _warn_of_context(self, group: s.GroupPattern, chain: s.Chain) -> None:
+        """Warn of `!BOUND(?v)` on an outer join inside an operand: it is decided without the other operands."""
+        filters = [e.expression for e in group.elements if isinstance(e, s.FilterBy)]
+        missed = {v for e in filters for c in compounds(e) if c.name == "!" for v in term_variables(*c.args)}
+        for operand in chain.groups:
+            inner = operand.elements[0] if len(operand.elements) == 1 else None
+            if isinstance(inner, s.Chain) and inner.operators[:1] == ("OPTIONALSEQ",):
+                found = variables_of(inner.groups[:1]).keys() - variables_of(inner.groups[1:])
+                if not missed.isdisjoint(found):
+                    message = "what may be missing is looked for at any time before, also before the other operands"
+                    hint = "write FILTER NOT EXISTS, or EQUALSOPTIONAL with the whole pattern once more"
+                    self._add("W251", message, inner, hint)
 
 
 def _beside(chain: s.Chain, group: s.GroupPattern) -> str:

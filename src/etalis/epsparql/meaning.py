@@ -459,7 +459,8 @@ def _join(a: _Solution, b: _Solution, relation: str, within: int | None) -> _Sol
         if not in_relation[relation] or not _fits(span, within):
             return None
     gap = (a.gap[0], b.gap[1]) if relation == "SEQ" else (b.gap if not a.values and a.span is None else a.gap)
-    return _Solution({**a.values, **b.values}, span, gap, a.waits or b.waits)
+    waits = any(part.waits and part.span is not None and part.span[1:] == (span or ())[1:] for part in (a, b))
+    return _Solution({**a.values, **b.values}, span, gap, waits)
 
 
 def _hull(a: Interval | None, b: Interval | None) -> Interval | None:

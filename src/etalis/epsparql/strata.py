@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from etalis.epsparql import syntax as s
 from etalis.epsparql.reads import NEVER, Predicates, path_time, plain_predicates, time_of
+from etalis.epsparql.scope import is_visible, term_variables
 from etalis.epsparql.windows import is_windowed
 from etalis.errors import Problem
 from etalis.language.syntax import Const, Term, Var
@@ -37,16 +38,28 @@ def order(unit: s.Unit, known: Predicates) -> list[list[int]]:
     return [sorted(members) for _, members in sorted(components.items())]
 
 
-def refused_cycles(unit: s.Unit, known: Predicates) -> Iterator[Problem]:
-    """Yield a problem for every pattern that asks whether something is missing which depends on the answer."""
+def cycles(unit: s.Unit, known: Predicates) -> Iterator[Problem]:
+    """Yield a problem for every pattern that asks whether something is missing which depends on the answer.
+
+    A cycle that makes new blank nodes is warned of: it may never end.
+    """
     edges = _edges(unit, known)
     component = number_components(edges)
     for reader, makers in edges.items():
-        for maker, look in makers.items():
-            if look.at == MISSING and component[maker] == component[reader]:
+        inside = [look for maker, look in makers.items() if component[maker] == component[reader]]
+        for look in inside:
+            if look.at == MISSING:
                 message = "what is constructed at a stamp depends on its being missing there"
                 hint = "look strictly back: OPTIONALSEQ, or the left of SEQ"
                 yield Problem("E255", message, look.pattern.span, hint)
+        new = [t for t in unit.queries[reader].template if _has_blank(t)]
+        if inside and new:
+            hint = "make it from values, or look strictly back: the left of SEQ"
+            yield Problem("W252", "a CONSTRUCT of new blank nodes from its own results may not end", new[0].span, hint)
+
+
+def _has_blank(triple: s.Triple) -> bool:
+    return any(not is_visible(name) for name in term_variables(triple.subject, triple.object))
 
 
 def _edges(unit: s.Unit, known: Predicates) -> dict[int, dict[int, Look]]:
