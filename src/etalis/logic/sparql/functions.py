@@ -1,0 +1,60 @@
+"""The functions of SPARQL 1.1 by name, in small letters, with their numbers of arguments.
+
+`FUNCTIONS` has all that an expression may call; those without a function here are forms, whose arguments are not all
+computed first (`expressions`). Casts are named by the IRI of the type in brackets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from etalis.logic.sparql import comparison, numbers, time_functions
+from etalis.logic.sparql.effective_boolean import truth_of
+from etalis.logic.sparql.values import Known
+
+FORMS: Mapping[str, tuple[int, int | None]] = MappingProxyType(
+    {
+        "&&": (2, 2),
+        "||": (2, 2),
+        "if": (3, 3),
+        "coalesce": (0, None),
+        "bound": (1, 1),
+        "in": (1, None),
+        "not in": (1, None),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionFunction:
+    """A function: the least and the most of its arguments (None: any number), and what computes it from them."""
+
+    name: str
+    least: int
+    most: int | None
+    compute: Callable[..., Known] | None = None
+
+    def takes(self, count: int) -> bool:
+        """Tell whether it can have so many arguments."""
+        return self.least <= count and (self.most is None or count <= self.most)
+
+
+def _rows(table: Mapping[str, Callable[..., Any]], least: int, most: int | None) -> dict[str, ExpressionFunction]:
+    return {name: ExpressionFunction(name, least, most, compute) for name, compute in table.items()}
+
+
+FUNCTIONS: Mapping[str, ExpressionFunction] = MappingProxyType(
+    {
+        **{name: ExpressionFunction(name, *bounds) for name, bounds in FORMS.items()},
+        **_rows({"!": lambda a: not truth_of(a)}, 1, 1),
+        **_rows(comparison.ORDERS, 2, 2),
+        **_rows({"sameterm": comparison.same}, 2, 2),
+        **_rows(numbers.BINARY, 2, 2),
+        **_rows(numbers.UNARY, 1, 1),
+        **_rows(time_functions.PARTS, 1, 1),
+        **_rows(time_functions.ENDS, 2, 2),
+    }
+)

@@ -1,0 +1,82 @@
+"""The meaning of queries: all worked examples, and plain SPARQL as pyoxigraph answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from tests.helpers.epsparql_examples import PREFIXES, VOCABULARY, Example, find_examples, name_alike
+
+from etalis.epsparql.check import check
+from etalis.epsparql.meaning import Answer, UnitAnswers, StreamedTriple, meaning
+from etalis.epsparql.read import read_unit
+from etalis.epsparql.reads import known_predicates
+from etalis.epsparql.stream_entailment import close
+from etalis.errors import ProgramError
+
+EXAMPLES = find_examples()
+
+
+def answers_of(example: Example, elements: Iterable[StreamedTriple]) -> UnitAnswers:
+    unit = read_unit(example.query, prefixes=PREFIXES, vocabulary=VOCABULARY)
+    return meaning(unit, elements, example.background)
+
+
+def rows_of(example: Example, elements: Iterable[StreamedTriple]) -> set[Answer]:
+    """Return the rows of an example without their moments, of one query that is not named."""
+    rows = answers_of(example, elements).rows
+    several = any(row.query for row in example.rows or ())
+    return {row._replace(waits=False, query=row.query if several else 0) for row in rows}
+
+
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.rows is not None], ids=lambda e: e.number)
+def test_the_rows_of_an_example(example: Example) -> None:
+    assert rows_of(example, example.elements) == example.rows
+
+
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.moments], ids=lambda e: e.number)
+def test_when_the_rows_of_an_example_are_known(example: Example) -> None:
+    several = any(row.query for row in example.rows or ())
+    rows = answers_of(example, example.elements).rows
+    found = {r._replace(waits=False, query=r.query if several else 0): r.waits for r in rows}
+    assert {row: found[row] for row in example.moments} == example.moments
+
+
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.constructed is not None], ids=lambda e: e.number)
+def test_what_an_example_constructs(example: Example) -> None:
+    found = {a._replace(waits=False, query=0) for a in answers_of(example, example.elements).constructed}
+    assert name_alike(found) == name_alike(example.constructed or ())
+
+
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.error is not None], ids=lambda e: e.number)
+def test_the_error_of_an_example(example: Example) -> None:
+    with pytest.raises(ProgramError) as caught:
+        answers_of(example, example.elements)
+    (problem,) = caught.value.problems
+    assert problem.code == example.error
+    assert example.says in problem.message
+    assert problem.span is not None
+    assert problem.hint
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.number)
+def test_the_warnings_of_an_example(example: Example) -> None:
+    unit = read_unit(example.query, prefixes=PREFIXES, vocabulary=VOCABULARY)
+    known = known_predicates(unit, example.background, close(example.background, rdfs=True))
+    warnings = [problem.code for problem in check(unit, known) if not problem.is_error]
+    assert warnings == ([] if example.warning is None else [example.warning])
+
+
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.dead], ids=lambda e: e.number)
+def test_the_dead_letters_of_an_example(example: Example) -> None:
+    assert tuple(e[:3] for e in answers_of(example, example.elements).dead) == example.dead
+
+
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.steps], ids=lambda e: e.number)
+def test_how_the_rows_of_an_example_change(example: Example) -> None:
+    elements, before = list(example.elements), rows_of(example, example.elements)
+    for step in example.steps:
+        elements = [*elements, *step.elements] if step.is_added else [e for e in elements if e not in step.elements]
+        rows = rows_of(example, elements)
+        assert (before - rows, rows - before) == (step.gone, step.come)
+        before = rows
