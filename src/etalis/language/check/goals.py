@@ -99,6 +99,7 @@ BINDS_NOTHING = COMPARISONS | frozenset(
             "is_datime",
             "acyclic_term",
             "cyclic_term",
+            "sparql",
         )
     }
 )
@@ -219,6 +220,8 @@ def _bound_by_one(goal: Term) -> BoundVariables:
             return bound_by(args[0]).maybe()
         case ("is", 2):
             return _all(args[0])
+        case ("sparql", 2):
+            return _all(args[1]).maybe()  # not where the expression is an error
         case ("\\+" | "not", 1) | ("forall", 2):
             return NOTHING
     if key in _COLLECTS:

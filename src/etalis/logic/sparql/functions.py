@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from etalis.logic.sparql import comparison, numbers, time_functions
+from etalis.logic.sparql import casts, comparison, numbers, patterns, term_functions, text_functions, time_functions
 from etalis.logic.sparql.effective_boolean import truth_of
 from etalis.logic.sparql.values import Known
 
@@ -54,6 +54,15 @@ FUNCTIONS: Mapping[str, ExpressionFunction] = MappingProxyType(
         **_rows({"sameterm": comparison.same}, 2, 2),
         **_rows(numbers.BINARY, 2, 2),
         **_rows(numbers.UNARY, 1, 1),
+        **_rows(term_functions.INSPECT, 1, 1),
+        **_rows(term_functions.MAKE, 2, 2),
+        **_rows(text_functions.ONE, 1, 1),
+        **_rows(text_functions.TWO, 2, 2),
+        **_rows({"substr": text_functions.substring}, 2, 3),
+        **_rows({"concat": text_functions.concat}, 0, None),
+        **_rows({"regex": patterns.matches}, 2, 3),
+        **_rows({"replace": patterns.replace}, 3, 4),
+        **_rows(casts.CASTS, 1, 1),
         **_rows(time_functions.PARTS, 1, 1),
         **_rows(time_functions.ENDS, 2, 2),
     }

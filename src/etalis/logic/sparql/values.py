@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
-from etalis.data.values import Real, Value, decimal_text, real
+from etalis.data.values import MAX_DIGITS, Real, Value, decimal_text, real
 from etalis.errors import EventError
 from etalis.logic.rdf.exact_terms import BOOLEAN, DOUBLE, STRING, UNBOUND, double_text, make_literal, split_literal
 from etalis.logic.sparql.errors import ExpressionError
@@ -30,6 +30,7 @@ from etalis.logic.sparql.times import (
 
 TRUTH = {True: f'"true"^^<{BOOLEAN}>', False: f'"false"^^<{BOOLEAN}>'}
 _REMEMBERED = 16_384
+_LARGEST = 10**MAX_DIGITS
 _FLOATS = frozenset((DOUBLE, XSD + "float"))
 _NOT_FINITE = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
 
@@ -139,6 +140,8 @@ def write_value(known: Known) -> Value:
         case bool():
             return TRUTH[known]
         case int():
+            if not -_LARGEST < known < _LARGEST:
+                raise ExpressionError("an integer with more digits than can be read again")
             return known
         case float():
             return real(known) if math.isfinite(known) else make_literal(double_text(known), DOUBLE)
