@@ -30,7 +30,9 @@ from etalis.runtime.compiled import compile_tree
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
 
 KnownTriple = tuple[Value, Value, Value]
+_RULES = "<rules>"
 _UNBOUNDED = "W209"
+_EMPTY = "E212"  # no match fits into a window: a query may be without solutions
 
 
 def compile_sparql(
@@ -108,7 +110,7 @@ def _make_program(
     flags: Mapping[str, object], *, strict: bool,
 ) -> Program:  # fmt: skip
     """Return the program of a translation, with rules beside it and the facts that it asks."""
-    beside, unread = parse_collect(rules, "<rules>") if rules else (Tree(()), [])
+    beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
     tree = Tree((*translated.tree.items, *beside.items), translated.tree.span)
     facts = {("rdf", 3): closed, **translated.facts} if closed else translated.facts
     found = findings(tree, frozenset(facts))
@@ -123,9 +125,9 @@ def _make_program(
 
 def _of_query(problem: Problem) -> Problem | None:
     """Return a finding about rules that says something to whoever wrote the query; those of other rules stay."""
-    if problem.is_error or (problem.span is not None and problem.span.source.name == "<rules>"):
+    if problem.span is not None and problem.span.source.name == _RULES:
         return problem
     if problem.code != _UNBOUNDED:
-        return None
+        return problem if problem.is_error and problem.code != _EMPTY else None
     message = "the query keeps what it has seen for ever: nothing says how long a solution may be"
     return Problem(problem.code, message, problem.span, "add WITHIN, or a FILTER on getDURATION()")
