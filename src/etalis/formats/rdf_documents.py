@@ -18,7 +18,7 @@ from etalis.formats.rdf_quads import EVENT, reads_graphs
 from etalis.formats.roles import find_times
 from etalis.formats.row import Place, Reading, Row, interval_of, time_of
 from etalis.logic.rdf.exact_terms import UNBOUND, encode
-from etalis.logic.rdf.given_terms import BlankNodes, to_part
+from etalis.logic.rdf.given_terms import BlankNodes, to_name
 from etalis.logic.rdf.oxigraph import NestingGuard, check_json, import_pyoxigraph
 from etalis.temporal.event import Event
 
@@ -54,8 +54,8 @@ def read_document(record: dict[str, Any], reading: Reading, place: Place) -> lis
         raise place.refuse("E406", f"an element has no field {unknown[0]}", f"known: at, {', '.join(_FIELDS)}")
     start, end = interval_of(moments[0], moments[-1], place)
     try:
-        graph = _iri(record.get("graph"), "graph")
-        stream = _iri(record.get("stream"), "stream")
+        graph = to_name(record.get("graph"), "graph")
+        stream = to_name(record.get("stream"), "stream")
         name = record.get("id") or (None if graph == UNBOUND else graph)
         text, kind = _text(record)
         triples = read_triples(text, kind, BlankNodes(name or "", text, start, end))
@@ -64,14 +64,6 @@ def read_document(record: dict[str, Any], reading: Reading, place: Place) -> lis
     stream = reading.stream if stream == UNBOUND else stream
     shared = str(name) if name is not None and reading.retracts else None
     return [Row(event_of(triple, graph, stream, start, end, reading), place, shared) for triple in triples]
-
-
-def _iri(given: Any, part: str) -> str:
-    """Return the name of a graph or stream: an IRI, with or without brackets, or a blank node."""
-    if given is None:
-        return UNBOUND
-    is_bare = isinstance(given, str) and not given.startswith(("<", "_:"))
-    return str(to_part(f"<{given}>" if is_bare else given, part))
 
 
 def _text(record: Mapping[str, Any]) -> tuple[str, str]:

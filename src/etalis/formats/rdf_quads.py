@@ -11,38 +11,49 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import partial
+from io import BufferedIOBase
+from itertools import islice
+from typing import Any, TypeAlias, TypeVar
 
 from etalis.data.values import Value
-from etalis.errors import InputError
-from etalis.formats.row import Bad, Item, Place, Reading, Row, interval_of, time_of
+from etalis.errors import InputError, Problem
+from etalis.formats.row import Bad, Item, Place, Reading, Row, time_of
+from etalis.logic.knowledge.cell_values import XSD
 from etalis.logic.rdf.exact_terms import read_term, unescape
 from etalis.logic.rdf.given_terms import BlankNodes
-from etalis.logic.rdf.oxigraph import NestingGuard, import_pyoxigraph
+from etalis.logic.rdf.oxigraph import MOST_NESTED, NestingGuard, import_pyoxigraph
 from etalis.temporal.event import Event, EventKind, new_event
+from etalis.temporal.interval import to_time
 
+T = TypeVar("T")
 Interval: TypeAlias = tuple[int, int]
+Parse: TypeAlias = Callable[[Any], Iterable[Any]]
 
 PROV = "http://www.w3.org/ns/prov#"
 TIME, UNTIL = PROV + "generatedAtTime", PROV + "invalidatedAtTime"
 EVENT = "rdf"
-TITLES = {"nquads": "N-Quads", "trig": "TriG"}
+BLOCK = 256  # lines of a file that are read together
 REMEMBERED = 1 << 19  # elements, twice as many at most
 _POSITION = re.compile(r"Parser error (at|between) line \d+ .*?: ")
+_COMMENT = ord("#")
+_STAMP = f'"^^<{XSD}dateTime>'
 _BAD: Interval = (1, 0)  # of an element that is not taken
 
 
 class _Lines:
     """Hands lines to the parser, no more than it asks for, and keeps those that no quad came from yet."""
 
-    __slots__ = ("_lines", "_nesting", "_rest", "number", "pending")
+    __slots__ = ("_lines", "_nesting", "_rest", "last", "number", "pending")
 
     def __init__(self, lines: Iterable[Any]) -> None:
         self._lines = iter(lines)
         self._rest = b""
         self._nesting = NestingGuard()
         self.number = 0
+        self.last = b""
         self.pending: list[bytes] = []
 
     def read(self, size: int = -1) -> bytes:
@@ -60,6 +71,7 @@ class _Lines:
                 self._nesting.depth = self._nesting.depth if self.pending else 0
                 self._nesting.feed(piece)
             self.pending.append(piece)
+            self.last = piece
         if len(piece) <= size or size < 0:
             self._rest = b""
             return piece
@@ -71,37 +83,96 @@ class _Lines:
         last, some, self._rest = self.number, self.pending.copy(), b""
         self.pending.clear()
         for back, line in enumerate(some, 1 - len(some)):
-            self.number = last + back
+            self.number, self.last = last + back, line
             yield line
+
+    def block(self) -> list[bytes]:
+        """Return the next lines, some at a time."""
+        some = list(islice(self._lines, BLOCK))
+        if some and not self.number:
+            some[0] = some[0].removeprefix(BOM_UTF8) or b"\n"
+        self.number += len(some)
+        return some
+
+    def passing(self, items: Iterable[T], lines: Iterable[tuple[int, bytes]]) -> Iterator[T]:
+        """Yield items, each while the line that it comes from is the last one."""
+        last = self.number
+        for item, (self.number, self.last) in zip(items, lines, strict=True):
+            yield item
+        self.number = last
+
+    def place(self, source: str) -> Place:
+        """Return the place of the last line."""
+        return Place(source, self.number, show_line(self.last))
 
 
 def read_nquads(lines: Iterable[Any], source: str, reading: Reading) -> Iterator[Item]:
     """Yield the events of a stream of N-Quads; a line that is none is bad by itself."""
-    return _read(lines, source, reading, "nquads", "N_QUADS")
+    oxigraph = import_pyoxigraph()
+    handed = _Lines(lines)
+    elements = _Elements(source, reading, handed)
+    parse = partial(oxigraph.parse, format=oxigraph.RdfFormat.N_QUADS)
+    if isinstance(lines, BufferedIOBase):
+        while some := handed.block():
+            yield from _read_block(some, elements, parse)
+        yield from elements.end()
+        return
+    while True:
+        try:
+            yield from elements.take(parse(handed))
+            break
+        except SyntaxError:
+            yield from _read_lines(handed.again(), elements, parse)
+    yield from elements.end()
+
+
+def _read_block(some: Sequence[bytes], elements: _Elements, parse: Parse) -> Iterator[Item]:
+    """Yield the events of lines of a file, which are read together where every line is a quad, a comment or empty."""
+    lines, block = elements.lines, b"".join(some)
+    first = lines.number - len(some) + 1
+    numbered = [(n, line) for n, line in enumerate(some, first) if line[0] > _COMMENT or _is_statement(line)]
+    quads: list[Any] = []
+    if block.count(b"<<") < MOST_NESTED:
+        with suppress(SyntaxError):
+            quads = list(parse(block))
+    if len(quads) == len(numbered):
+        yield from elements.take(lines.passing(quads, numbered))
+    else:
+        yield from _read_lines(lines.passing(some, enumerate(some, first)), elements, parse)
+
+
+def _is_statement(line: bytes) -> bool:
+    text = line.strip()
+    return bool(text) and not text.startswith(b"#")
+
+
+def _read_lines(some: Iterable[bytes], elements: _Elements, parse: Parse) -> Iterator[Item]:
+    """Yield the events of lines each of which is read by itself."""
+    lines = elements.lines
+    for line in some:
+        try:
+            NestingGuard().feed(line)
+            yield from elements.take(parse(line))
+        except SyntaxError as error:
+            place = lines.place(elements.source)
+            yield Bad(place, _refuse(error, place, "N-Quads").problems[0])
+        except InputError as error:
+            place = lines.place(elements.source)
+            yield Bad(place, place.blame(error).problems[0])
 
 
 def read_trig(lines: Iterable[Any], source: str, reading: Reading) -> Iterator[Item]:
     """Yield the events of a stream of TriG."""
-    return _read(lines, source, reading, "trig", "TRIG")
-
-
-def _read(lines: Iterable[Any], source: str, reading: Reading, kind: str, name: str) -> Iterator[Item]:
     oxigraph = import_pyoxigraph()
-    form, handed = getattr(oxigraph.RdfFormat, name), _Lines(lines)
+    handed = _Lines(lines)
     elements = _Elements(source, reading, handed)
-    while True:
-        try:
-            yield from elements.take(oxigraph.parse(handed, form))
-            break
-        except SyntaxError as error:
-            if kind != "nquads":
-                raise _broken(error, handed, source) from None
-        for line in handed.again():
-            try:
-                yield from elements.take(oxigraph.parse(line, form))
-            except SyntaxError as error:
-                place = Place(source, handed.number, line.decode(errors="surrogateescape").rstrip("\r\n"))
-                yield Bad(place, _refuse(error, place, "N-Quads").problems[0])
+    try:
+        yield from elements.take(oxigraph.parse(handed, oxigraph.RdfFormat.TRIG))
+    except SyntaxError as error:
+        place = handed.place(source)
+        if error.lineno not in (None, place.line):
+            place = Place(source, error.lineno)
+        raise _refuse(error, place, "TriG") from None
     yield from elements.end()
 
 
@@ -109,13 +180,6 @@ def _refuse(error: SyntaxError, place: Place, title: str) -> InputError:
     at = min(max(0, (error.offset or 1) - 1), max(0, len(place.text or "") - 1))
     message = f"not {title}: {_POSITION.sub('', error.msg)}"
     return place.refuse("E402", message, "check this line", None if place.text is None else (at, at + 1))
-
-
-def _broken(error: SyntaxError, lines: _Lines, source: str) -> InputError:
-    line = error.lineno or lines.number
-    back = lines.number - line
-    text = lines.pending[-1 - back].decode(errors="surrogateescape") if 0 <= back < len(lines.pending) else None
-    return _refuse(error, Place(source, line, None if text is None else text.rstrip("\r\n")), "TriG")
 
 
 @dataclass(slots=True)
@@ -132,7 +196,7 @@ class _Elements:
     before: dict[str, Interval] = field(default_factory=dict)  # what was known before `known` was full
     held: dict[str, list[tuple[str, str, Value, int]]] = field(default_factory=dict)
     told: dict[str, int] = field(default_factory=dict)  # the ends of graphs that have no time yet
-    due: tuple[str, int, Place] | None = None  # a graph whose time is told: it, its start and where
+    due: tuple[str, int, int, bytes] | None = None  # the graph whose time is told, its start, and the line of it
 
     def __post_init__(self) -> None:
         self.properties = time_properties(self.reading)
@@ -184,20 +248,19 @@ class _Elements:
         if p not in self.properties:
             self.reading.seen.aside += 1
             return None
-        place = Place(self.source, self.lines.number)
         try:
-            moment = self._moment(s, o, place)
+            moment = self._moment(s, o)
             if s in self.known or s in self.before:
-                self._check_again(s, p, moment, place)
+                self._check_again(s, p, moment)
             elif p == self.properties[1]:
                 if self.told.setdefault(s, moment) != moment:
-                    raise place.refuse("E404", f"the graph {s} has two ends", "tell one")
+                    raise self._contradiction(f"the graph {s} has two ends")
             elif self.due is None:
-                self.due = s, moment, place
+                self.due = s, moment, self.lines.number, self.lines.last
             elif self.due[1] != moment:
-                raise place.refuse("E404", f"the graph {s} has two times", "tell one")
+                raise self._contradiction(f"the graph {s} has two times")
         except InputError as error:
-            return self._refuse_element(s, place, error)
+            return self._refuse_element(s, self.lines.place(self.source), error)
         return None
 
     def _refuse_element(self, g: str, place: Place, error: InputError) -> Bad:
@@ -208,25 +271,34 @@ class _Elements:
         self.told.pop(g, None)
         return Bad(place, error.problems[0])
 
-    def _moment(self, g: str, o: str, place: Place) -> int:
+    def _moment(self, g: str, o: str) -> int:
         lexical = unescape(o[1 : o.rfind('"')]) if o[0] == '"' else o
-        return time_of(lexical, f"the time of {g}", self.reading, place, _nowhere)
+        try:
+            moment = to_time(lexical, self.reading.unit)
+        except ValueError:
+            return time_of(lexical, f"the time of {g}", self.reading, self.lines.place(self.source), _nowhere)
+        if not (self.reading.seen.stamps and o.endswith(_STAMP)):
+            self.reading.seen.note_time(lexical)
+        return moment
 
-    def _check_again(self, s: str, p: str, moment: int, place: Place) -> None:
+    def _check_again(self, s: str, p: str, moment: int) -> None:
         """Refuse what contradicts the time that a graph has had so far."""
         interval = self.known.get(s) or self.before[s]
-        if interval is _BAD or interval[self.properties.index(p)] == moment:
-            return
-        hint = "tell the end of a graph next to its time, or before it"
-        raise place.refuse("E404", f"the graph {s} has had another time so far", hint)
+        if interval is not _BAD and interval[self.properties.index(p)] != moment:
+            raise self._contradiction(f"the graph {s} has had another time so far")
+
+    def _contradiction(self, message: str) -> InputError:
+        hint = "tell one time of a graph, and its end next to it or before"
+        return self.lines.place(self.source).refuse("E404", message, hint)
 
     def _settle(self) -> Sequence[Item]:
         """Return what was held of the graph whose time is known now."""
         assert self.due is not None
-        g, start, place = self.due
-        try:
-            interval = interval_of(start, self.told.pop(g, start), place)
-        except InputError as error:
+        g, start, number, line = self.due
+        interval = start, self.told.pop(g, start)
+        if interval[1] < start:
+            place = Place(self.source, number, show_line(line))
+            error = place.refuse("E404", f"the graph {g} ends before it starts", "swap start and end")
             return (self._refuse_element(g, place, error),)
         self.due = None
         self._learn(g, interval)
@@ -243,7 +315,7 @@ class _Elements:
         self.known[g] = interval
 
     def _bad(self, code: str, message: str, hint: str) -> Bad:
-        place = Place(self.source, self.lines.number)
+        place = self.lines.place(self.source)
         return Bad(place, place.refuse(code, message, hint).problems[0])
 
     def end(self) -> Iterator[Item]:
@@ -251,11 +323,17 @@ class _Elements:
         if self.due is not None:
             yield from self._settle()
         for g, held in self.held.items():
-            place = Place(self.source, held[0][3])
+            line = held[0][3]
             number = "1 triple" if len(held) == 1 else f"{len(held)} triples"
+            message = f"{self.source}, line {line}: the graph {g} has no time ({number})"
             hint = f'tell it in the default graph: {g} {self.properties[0]} "2026-01-31T12:00:00Z" .'
-            yield Bad(place, place.refuse("E404", f"the graph {g} has no time ({number})", hint).problems[0])
+            yield Bad(Place(self.source, line), Problem("E404", message, hint=hint))
         self.held.clear()
+
+
+def show_line(line: bytes) -> str:
+    """Return a line as text."""
+    return line.decode(errors="backslashreplace").rstrip("\r\n")
 
 
 def _nowhere(_place: Place, _column: str) -> None:

@@ -16,7 +16,7 @@ from etalis.data.scalars import show, to_python
 from etalis.data.values import Value
 from etalis.errors import EtalisError, EventError, Problem
 from etalis.logic.knowledge.cell_values import XSD
-from etalis.logic.rdf.exact_terms import BOOLEAN, DOUBLE, decode, double_text, encode, make_literal, unescape
+from etalis.logic.rdf.exact_terms import BOOLEAN, DOUBLE, UNBOUND, decode, double_text, encode, make_literal, unescape
 
 _LITERAL = re.compile(r'"(?:[^"\\\n\r]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>"]*>)?')
 _KINDS = {"subject": ("<", "_:"), "predicate": ("<",), "graph": ("<", "_:"), "stream": ("<",)}
@@ -76,6 +76,18 @@ def to_part(given: Any, part: str) -> Value:
         what = "an IRI or a blank node" if "_:" in wanted else "an IRI"
         raise EventError(Problem("E342", f"the {part} of a triple is {what}, not {show(given)}", hint=_HINT))
     return value
+
+
+def to_name(given: Any, part: str) -> str:
+    """Return the name of a graph or a stream: an IRI, in brackets or not, or a blank node; `null` where there is none.
+
+    >>> to_name("http://x/g", "graph"), to_name("<http://x/g>", "graph"), to_name(None, "graph")
+    ('<http://x/g>', '<http://x/g>', 'null')
+    """
+    if given is None:
+        return UNBOUND
+    is_bare = isinstance(given, str) and not given.startswith(("<", "_:", '"'))
+    return str(to_part(f"<{given}>" if is_bare else given, part))
 
 
 class BlankNodes:
