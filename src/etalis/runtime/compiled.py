@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from etalis.data.values import Value
 from etalis.errors import Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.check.checks import check_rules, check_text
@@ -78,6 +79,7 @@ class CompiledProgram:
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
         self.skipped: tuple[Problem, ...] = ()  # the errors of clauses that were left out
+        self.background: frozenset[Value] = frozenset()  # predicates of RDF that no stream may have
         self._problems = problems
         self._strict = strict
         self._told: set[Problem] = set()  # one for all copies
