@@ -13,6 +13,7 @@ from etalis.errors import Problem
 from etalis.language import syntax as s
 from etalis.language.check.bounds import check_bounds
 from etalis.language.check.effects import check_effects
+from etalis.language.check.expressions import check_expressions
 from etalis.language.check.goals import Indicator
 from etalis.language.check.knowledge import check_knowledge
 from etalis.language.check.names import check_names
@@ -41,6 +42,7 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_single,
     check_arguments,
     check_computation,
+    check_expressions,
     check_words,
     check_constants,
     check_knowledge,
