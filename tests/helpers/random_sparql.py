@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.helpers.epsparql_examples import VOCABULARY
-
 from etalis.data.values import Value
+from helpers.epsparql_examples import VOCABULARY
 
 STREAMED, KNOWN, NODES = ("p", "q", "r"), ("k", "m"), ("a", "b", "c")
 LITERALS: dict[str, Value] = {

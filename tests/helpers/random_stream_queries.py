@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.helpers.epsparql_examples import PREFIXES, VOCABULARY
-
 from etalis.data.values import Value
 from etalis.epsparql import syntax as s
 from etalis.epsparql.meaning import StreamedTriple, meaning
 from etalis.epsparql.read import read_unit
 from etalis.epsparql.reads import RANGE, SUBCLASS, SUBPROPERTY, TYPE
 from etalis.errors import ProgramError
+from helpers.epsparql_examples import PREFIXES, VOCABULARY
 
 SECOND = 1_000_000
 NODES = ("a", "a", "b", "b", "c")

@@ -8,9 +8,6 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import Quad, Store
-from tests.helpers.epsparql_examples import PREFIXES, VOCABULARY
-from tests.helpers.random_sparql import VARIABLES, BodyWriter, draw_graph
-from tests.helpers.random_stream_queries import draw_case
 
 from etalis.data.values import Value
 from etalis.epsparql import syntax as s
@@ -21,6 +18,9 @@ from etalis.epsparql.scope import selected
 from etalis.epsparql.stream_entailment import close, entailed, schema_of
 from etalis.language.syntax import Const, Var
 from etalis.logic.rdf.exact_terms import decode, encode, kind_of
+from helpers.epsparql_examples import PREFIXES, VOCABULARY
+from helpers.random_sparql import VARIABLES, BodyWriter, draw_graph
+from helpers.random_stream_queries import draw_case
 
 SEEDS = st.integers(min_value=0, max_value=2**48)
 
