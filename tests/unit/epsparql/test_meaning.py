@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from tests.helpers.epsparql_examples import PREFIXES, VOCABULARY, Example, find_examples, name_alike
 
 from etalis.epsparql.check import check
 from etalis.epsparql.meaning import Answer, StreamedTriple, UnitAnswers, meaning
@@ -13,6 +12,7 @@ from etalis.epsparql.read import read_unit
 from etalis.epsparql.reads import known_predicates
 from etalis.epsparql.stream_entailment import close
 from etalis.errors import ProgramError
+from helpers.epsparql_examples import PREFIXES, VOCABULARY, Example, find_examples, name_alike
 
 EXAMPLES = find_examples()
 
