@@ -20,7 +20,7 @@ from etalis.language.syntax import Const, Var
 from etalis.logic.rdf.exact_terms import decode, encode, kind_of
 from helpers.epsparql_examples import PREFIXES, VOCABULARY
 from helpers.random_sparql import VARIABLES, BodyWriter, draw_graph
-from helpers.random_stream_queries import draw_case
+from helpers.random_stream_queries import SECOND, draw_case
 
 SEEDS = st.integers(min_value=0, max_value=2**48)
 
@@ -34,11 +34,45 @@ def test_plain_sparql_means_what_pyoxigraph_answers(seed: int) -> None:
     names = " ".join((*VARIABLES, *writer.fresh))
     unit = read_unit(f"SELECT {names} {{ {{ {body} }} WITHIN 0 }}", prefixes=PREFIXES)
     found = meaning(unit, [StreamedTriple(*t, None, None, 5, 5) for t in streamed], known).rows
-    store = Store()
-    store.extend(Quad(*map(decode, triple)) for triple in [*streamed, *known])
-    answers = store.query(f"PREFIX : <{VOCABULARY}> SELECT DISTINCT {names} {{ {body} }}")
-    expected = {tuple(None if term is None else worth(encode(term)) for term in row) for row in answers}
+    expected = ask(f"SELECT {names} {{ {body} }}", [*streamed, *known])
     assert {tuple(map(worth, row.values)) for row in found} == expected, body
+
+
+HEADS = {
+    "?x ?y ?z": "",
+    "?x (COUNT(*) AS ?n)": "GROUP BY ?x",
+    "(COUNT(*) AS ?n) (COUNT(?v) AS ?m) (COUNT(DISTINCT ?y) AS ?k)": "",
+    "?y (SUM(?z) AS ?n) (AVG(?v) AS ?m)": "GROUP BY ?y",
+    "?x ?y (COUNT(DISTINCT *) AS ?n)": "GROUP BY ?x ?y HAVING (COUNT(*) > 1)",
+}
+
+
+@given(SEEDS)
+def test_a_window_is_its_graph_at_each_step(seed: int) -> None:
+    rng = Random(seed)
+    streamed, known = draw_graph(rng)
+    elements = [StreamedTriple(*t, None, "<http://x/s>", n, n) for t in streamed for n in [rng.randint(0, 20)]]
+    width, step, body = rng.choice((4, 6, 10)), rng.choice((2, 5, 7)), BodyWriter(rng).body()
+    head = rng.choice(tuple(HEADS))
+    window = f"FROM STREAM <http://x/s> [RANGE {width} STEP {step}]"
+    unit = read_unit(f"SELECT {head} {window} {{ {body} }} {HEADS[head]}", prefixes=PREFIXES)
+    seconds = [e._replace(start=e.start * SECOND, end=e.end * SECOND) for e in elements]
+    found = {(row.end // SECOND, *map(worth, row.values)) for row in meaning(unit, seconds, known).rows}
+    expected = set()
+    for now in range(0, 40, step):
+        inside = [e[:3] for e in elements if now - width < e.start and e.end <= now]
+        if inside:
+            answers = ask(f"SELECT {head} {{ {body} }} {HEADS[head]}", [*inside, *known])
+            expected |= {(now, *row) for row in answers}
+    assert found == expected, unit
+
+
+def ask(query: str, triples: list[tuple[Value, Value, Value]]) -> set[tuple[Value | None, ...]]:
+    """Return what pyoxigraph answers over some triples, distinct rows by their worth."""
+    store = Store()
+    store.extend(Quad(*map(decode, triple)) for triple in triples)
+    answers = store.query(f"PREFIX : <{VOCABULARY}> {query}")
+    return {tuple(None if term is None else worth(encode(term)) for term in row) for row in answers}
 
 
 def worth(value: Value | None) -> Value | None:

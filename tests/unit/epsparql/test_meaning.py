@@ -19,7 +19,8 @@ EXAMPLES = find_examples()
 
 def answers_of(example: Example, elements: Iterable[StreamedTriple]) -> UnitAnswers:
     unit = read_unit(example.query, prefixes=PREFIXES, vocabulary=VOCABULARY)
-    return meaning(unit, elements, example.background)
+    streamed, background = example.options.get("streamed", ()), example.options.get("background", ())
+    return meaning(unit, elements, example.background, streamed=streamed, background_predicates=background)
 
 
 def rows_of(example: Example, elements: Iterable[StreamedTriple]) -> set[Answer]:
@@ -62,7 +63,7 @@ def test_the_error_of_an_example(example: Example) -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.number)
 def test_the_warnings_of_an_example(example: Example) -> None:
     unit = read_unit(example.query, prefixes=PREFIXES, vocabulary=VOCABULARY)
-    known = known_predicates(unit, example.background, close(example.background, rdfs=True))
+    known = known_predicates(unit, example.background, close(example.background, rdfs=True), **example.options)
     warnings = [problem.code for problem in check(unit, known) if not problem.is_error]
     assert warnings == ([] if example.warning is None else [example.warning])
 
