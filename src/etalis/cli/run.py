@@ -30,6 +30,7 @@ from etalis.cli.common import (
     TimeColumn,
     Times,
     Unit,
+    Until,
     end_with,
     load,
     one_of,
@@ -96,6 +97,7 @@ def run(
     format_: Format = None,
     event: EventName = None,
     time: TimeColumn = None,
+    until: Until = None,
     unit: Unit = "s",
     encoding: Encoding = None,
     sort: Sort = False,
@@ -120,7 +122,7 @@ def run(
     """Run a program on a stream and show the complex events in it."""
     with reporting(), stopping() as asked:
         compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
-        found = reading_of(compiled.compiled, event=event, time=time, unit=unit, encoding=encoding)
+        found = reading_of(compiled.compiled, event=event, time=time, unit=unit, encoding=encoding, until=until)
         reading = replace(found, needs_time=clock == "events", retracts=compiled.compiled.settings.revision)
         stream = EventStream(
             address=events, format=format_, reading=reading, now=wall_clock(), sorts=sort, follows=follow,
