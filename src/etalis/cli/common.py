@@ -37,6 +37,16 @@ class MatchDisplay(StrEnum):
     TABLE = "table"
 
 
+class ResultDisplay(StrEnum):
+    """How the results of a run are shown: as matches, or as queries have them."""
+
+    TEXT = "text"
+    JSON = "json"
+    TABLE = "table"
+    SPARQL = "sparql"
+    TRIG = "trig"
+
+
 Names = TypeVar("Names", str, list[str], None)
 
 
@@ -108,8 +118,7 @@ def load(
 ) -> etalis.Program:
     """Compile a program and add its knowledge; its warnings go to standard error."""
     text = read_program(path, encoding)
-    program = etalis.compile(text, name=str(path), imports=path.parent, skip_broken=skip_broken)
-    compiled = knowledge.add_to(program)
+    compiled = knowledge.compile(path, text, skip_broken=skip_broken)
     for problem in compiled.problems:
         print(problem, file=sys.stderr)
     return compiled
