@@ -19,9 +19,10 @@ from etalis.logic.rdf.exact_terms import UNBOUND
 from etalis.logic.sparql.effective_boolean import truth_of
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.expressions import Evaluator, compile_expression
-from etalis.logic.sparql.times import DurationLiteral, as_number, read_duration
+from etalis.logic.sparql.times import DurationLiteral, read_duration
 from etalis.logic.sparql.values import IriNode, TaggedText, read_value, write_value
 from etalis.logic.terms.unify import Term, Variable, deref, variables
+from etalis.temporal.interval import MICROSECONDS
 
 _COMPARE: Mapping[str, str] = {"<": "<", ">": ">", "<=": "<=", ">=": ">="}
 _RING = frozenset(("+", "-", "*"))
@@ -147,24 +148,18 @@ class _Arithmetic:
         return " and ".join(self.conditions)
 
     def side(self, term: Term, other: Term) -> _Number:
-        """Return one side of a comparison; a duration is its seconds where the other side is one."""
+        """Return one side of a comparison; beside the length of an interval, a constant is a length as well."""
+        if _is_duration(term):
+            text = self._microseconds(*deref(term)[1:])
+            return _Number(text if _length(other).__class__ is int else f"({text} / {MICROSECONDS})", False)
         if _is_duration(other):
-            seconds = _seconds(term)
-            if seconds is not None:
-                return _Number(self.scope.shared.constant(seconds), True)
-        if _is_duration(term) and (_seconds(other) is not None or isinstance(deref(other), int | float)):
-            return self._duration(*deref(term)[1:])
+            return _Number(self.scope.shared.constant(_length(term)), True)
         return self.number(term)
 
-    def _duration(self, start: Term, end: Term) -> _Number:
-        """Return the seconds between two ends that are whole seconds."""
-        names = []
-        for each in map(deref, (end, start)):
-            if not isinstance(each, Variable) or each not in self.scope.known:
-                raise _NotPlainError
-            names.append(self.scope.known[each].text)
-            self.conditions[f"{names[-1]}.__class__ is {self.scope.shared.constant(int)}"] = None
-        return _Number(f"({names[0]} - {names[1]})", False)
+    def _microseconds(self, start: Term, end: Term) -> str:
+        """Return the microseconds between two ends."""
+        begin, until = (f"round({self._operand(each)} * {MICROSECONDS})" for each in (start, end))
+        return f"({until} - {begin})"
 
     def number(self, term: Term) -> _Number:
         """Return the number that an expression comes to."""
@@ -221,17 +216,21 @@ def _is_duration(term: Term) -> bool:
     return isinstance(term, tuple) and len(term) == 3 and term[0] == "getduration"
 
 
-def _seconds(term: Term) -> int | float | None:
-    """Return the seconds of a constant that is a duration, or a text that reads as one."""
+def _length(term: Term) -> int | float:
+    """Return a constant that a length is compared with: in microseconds, if it is a float in seconds."""
     given = deref(term)
+    if isinstance(given, int | float):
+        return given if isinstance(given, float) else given * MICROSECONDS
     if not isinstance(given, str):
-        return None
+        raise _NotPlainError
     try:
         known = read_value(given)
     except ExpressionError:
-        return None
+        raise _NotPlainError from None
     read = read_duration(known) if isinstance(known, str) else known
-    return as_number(read.seconds) if isinstance(read, DurationLiteral) and not read.months else None
+    if not isinstance(read, DurationLiteral) or read.months or MICROSECONDS % read.seconds.denominator:
+        raise _NotPlainError
+    return int(read.seconds * MICROSECONDS)
 
 
 # what the evaluator decides
