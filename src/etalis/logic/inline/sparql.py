@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from etalis.data.values import Real, Value
+from etalis.data.values import Real, Struct, Value
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.inline.scope import GoalScope, Operand, normal
 from etalis.logic.inline.steps import DeclineError
@@ -19,7 +19,7 @@ from etalis.logic.rdf.exact_terms import UNBOUND
 from etalis.logic.sparql.effective_boolean import truth_of
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.expressions import Evaluator, compile_expression
-from etalis.logic.sparql.times import DurationLiteral, read_duration
+from etalis.logic.sparql.times import LONGEST_TIME, DurationLiteral, read_duration
 from etalis.logic.sparql.values import IriNode, TaggedText, read_value, write_value
 from etalis.logic.terms.unify import Term, Variable, deref, variables
 from etalis.temporal.interval import MICROSECONDS
@@ -27,7 +27,9 @@ from etalis.temporal.interval import MICROSECONDS
 _COMPARE: Mapping[str, str] = {"<": "<", ">": ">", "<=": "<=", ">=": ">="}
 _RING = frozenset(("+", "-", "*"))
 _NUMBERS = frozenset((int, float, Real))
-_PLAIN = 1e30  # what is computed from a few numbers below is far from the limits of floats
+_LARGE = 1e30  # what is computed from a few numbers below is far from the limits of floats
+_PLAIN = (-_LARGE, _LARGE)
+_TIMES = (-LONGEST_TIME, LONGEST_TIME)
 _MOST_OPERANDS = 8
 _MOST_NODES = 60
 
@@ -133,7 +135,11 @@ def _same_text(scope: GoalScope, a: Term, b: Term) -> str | None:
     is_text = isinstance(known, str) and read_duration(known) is None
     if not (is_text or isinstance(known, IriNode | TaggedText)) or write_value(known) != y:
         return None
-    return f"({scope.known[x].text} == {scope.shared.constant(y)})"
+    text, struct = scope.known[x].text, scope.shared.constant(Struct)
+    odd = f"{text}.__class__ is {struct}"  # an expression, or the same text in quotes
+    if not isinstance(known, IriNode):
+        odd = f"({odd} or ({text}.__class__ is str and {text}[:1] == '\"'))"
+    return f"({text} == {scope.shared.constant(y)} or ({odd} and {_judged(scope, ('=', x, y), wanted=True)}))"
 
 
 class _Arithmetic:
@@ -158,7 +164,9 @@ class _Arithmetic:
 
     def _microseconds(self, start: Term, end: Term) -> str:
         """Return the microseconds between two ends."""
-        begin, until = (f"round({self._operand(each)} * {MICROSECONDS})" for each in (start, end))
+        if not all(isinstance(deref(each), Variable) for each in (start, end)):
+            raise _NotPlainError
+        begin, until = (f"round({self._operand(each, _TIMES)} * {MICROSECONDS})" for each in (start, end))
         return f"({until} - {begin})"
 
     def number(self, term: Term) -> _Number:
@@ -169,7 +177,7 @@ class _Arithmetic:
         match deref(term):
             case Variable() as variable:
                 return self._variable(variable)
-            case int() | float() as value if -_PLAIN < value < _PLAIN:
+            case int() | float() as value if -_LARGE < value < _LARGE:
                 return _Number(self.scope.shared.constant(value), True)
             case ("pos", one):
                 return self.number(one)
@@ -191,11 +199,11 @@ class _Arithmetic:
             self.conditions[f"{known.text}.__class__ in {self.scope.shared.constant(_NUMBERS)}"] = None
         return _Number(known.text, True)
 
-    def _operand(self, term: Term) -> str:
+    def _operand(self, term: Term, bounds: tuple[float, float] = _PLAIN) -> str:
         """Return an operand of a calculation, which must be far from the limits of floats."""
         found = self.number(term)
         if isinstance(deref(term), Variable):
-            low, high = map(self.scope.shared.constant, (_LOW, _HIGH))
+            low, high = map(self.scope.shared.constant, bounds)
             self.conditions[f"{low} < {found.text} < {high}"] = None
         return found.text
 
@@ -206,9 +214,6 @@ class _Arithmetic:
         elif not isinstance(given, int | float) or not given:
             raise _NotPlainError
         return found
-
-
-_LOW, _HIGH = -_PLAIN, _PLAIN
 
 
 def _is_duration(term: Term) -> bool:

@@ -20,6 +20,8 @@ DATE_TIME, DURATION = XSD + "dateTime", XSD + "duration"
 DAY_TIME_DURATION, YEAR_MONTH_DURATION = XSD + "dayTimeDuration", XSD + "yearMonthDuration"
 UNDECIDED = Fraction(14 * 3_600)  # a moment without zone is at most so far from the one in UTC
 
+LONGEST_TIME = 10.0**15  # seconds, far beyond the times of events
+
 _MOST = 100  # characters
 _REMEMBERED = 1_024
 _ERA = 400  # years after which the calendar repeats
