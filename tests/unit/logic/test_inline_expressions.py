@@ -50,7 +50,7 @@ TESTS = (
     *(f"'='(X, {constant})" for constant in (IRI, "abc", "'PT1S'", DURATION, TAGGED, "null", "1", "'\"abc\"'", "1.0")),
     *(
         f"'{sign}'(getduration(X, Y), {c})"
-        for sign, c in product(("<", "=", "!="), ("1", "0.5", "'PT1S'", DURATION, "a"))
+        for sign, c in product(("<", "=", "!="), ("1", "0.5", "'PT1S'", "'P1M'", DURATION, "a"))
     ),
     "'<'(2, getduration(X, Y))",
     "'<'(getduration(X, Y), getduration(Y, X))",

@@ -132,11 +132,10 @@ def _same_text(scope: GoalScope, a: Term, b: Term) -> str | None:
         known = read_value(y)
     except ExpressionError:
         return None
-    is_text = isinstance(known, str) and read_duration(known) is None
-    if not (is_text or isinstance(known, IriNode | TaggedText)) or write_value(known) != y:
+    if not isinstance(known, str | IriNode | TaggedText) or write_value(known) != y:
         return None
     text, struct = scope.known[x].text, scope.shared.constant(Struct)
-    odd = f"{text}.__class__ is {struct}"  # an expression, or the same text in quotes
+    odd = f"{text}.__class__ is {struct}"  # an expression, the same text in quotes, a duration that it reads as
     if not isinstance(known, IriNode):
         odd = f"({odd} or ({text}.__class__ is str and {text}[:1] == '\"'))"
     return f"({text} == {scope.shared.constant(y)} or ({odd} and {_judged(scope, ('=', x, y), wanted=True)}))"
