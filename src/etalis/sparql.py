@@ -13,7 +13,7 @@ from typing import Any
 from etalis.data.values import Value
 from etalis.epsparql import syntax as q
 from etalis.epsparql.check import check
-from etalis.epsparql.read.units import read_unit
+from etalis.epsparql.read import read_collect
 from etalis.epsparql.reads import known_predicates
 from etalis.epsparql.results import to_json, to_trig
 from etalis.epsparql.stream_entailment import close
@@ -52,17 +52,16 @@ def compile_sparql(
     the queries by their names. `prefixes` and `vocabulary` add to what the text declares. Policies are those of rules,
     `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None.
     """
-    unit = read_unit(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
+    unit, noted = read_collect(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
+    _raise_errors(noted)
     loaded = _load_background(unit, background)
     closed = close(loaded, entailment is not None, transitive)
     known = known_predicates(
         unit, loaded, closed, map(_bracketed, streamed), map(_bracketed, background_predicates),
         rdfs=entailment is not None,
     )  # fmt: skip
-    problems = check(unit, known)
-    errors = [problem for problem in problems if problem.is_error]
-    if errors:
-        raise ProgramError(*errors)
+    problems = [*noted, *check(unit, known)]
+    _raise_errors(problems)
     schema = NO_SCHEMA if entailment is None else StreamSchema(closed)
     translated = translate(unit, known, schema, policy=policy, is_alone=not rules)
     program = _make_program(translated, closed, problems, rules, name, flags, strict=strict)
@@ -87,6 +86,12 @@ def write_results(program: Program, matches: Iterable[Event], *, format: str = "
         message = "several queries have results" if query is None else f"there is no query {query}"
         raise OptionError(Problem("E339", message, hint=hint))
     return to_json((match for match in matches if match.name == chosen), selects[chosen] or ())
+
+
+def _raise_errors(problems: Iterable[Problem]) -> None:
+    errors = [problem for problem in problems if problem.is_error]
+    if errors:
+        raise ProgramError(*errors)
 
 
 def _bracketed(iri: str) -> str:
