@@ -103,10 +103,12 @@ class QueryReader:
     def _subselect(self, r: QueryText) -> s.SubSelect:
         """Read a query that stands in a group."""
         first = r.at
+        r.deepen()
         r.take()
         self._inner += 1
         query = self._select(first, None)
         self._inner -= 1
+        r.depth -= 1
         return s.SubSelect(query, query.span)
 
     # SELECT
