@@ -56,7 +56,7 @@ def read_collect(
     if len(problems) > MAX_PROBLEMS:
         last = problems[MAX_PROBLEMS - 1].span
         problems[MAX_PROBLEMS:] = [Problem("E119", f"more than {MAX_PROBLEMS} errors; the rest is not shown", last)]
-    return Unit(tuple(queries), Span(source, 0, len(text))), problems
+    return Unit(tuple(queries), dialect, Span(source, 0, len(text))), problems
 
 
 def _first_causes(problems: list[Problem]) -> list[Problem]:
