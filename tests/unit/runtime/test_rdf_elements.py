@@ -223,5 +223,9 @@ def test_options_of_run(tmp_path: Path) -> None:
     assert (event.args, event.start, event.end) == (("x", "<a:g>", "<a:n>"), 1.5, 2.5)
     with pytest.raises(EtalisError, match="run has no option tme"):
         run.run(path, tme="x")  # type: ignore[call-arg]
+    with pytest.raises(EtalisError, match="run has no option time for rows"):
+        run.run([("rdf", 1)], time="at")
+    with pytest.raises(EtalisError, match="run has no option unit for rows"):
+        run.run([("rdf", 1)], unit="ms")
     with pytest.raises(InputError, match="no known format ends"):
         list(run.run(path))
