@@ -41,6 +41,17 @@ def test_a_file_of_trig_is_run_and_detected(program: Path, tmp_path: Path) -> No
     ]
 
 
+def test_knowledge_is_named_as_the_stream_is(tmp_path: Path) -> None:
+    program, path, knowledge = tmp_path / "p.etalis", tmp_path / "s.trig", tmp_path / "k.ttl"
+    program.write_text("tech(S) <- rdf(S, '<a:price>', _) where rdf(S, '<a:sector>', '<a:tech>').", encoding="utf-8")
+    path.write_text(TRIG, encoding="utf-8")
+    knowledge.write_text("<a:acme> <a:sector> <a:tech> .", encoding="utf-8")
+    result = call("run", program, path, "--rdf", knowledge, "--terms", "exact")
+    assert result.stdout.splitlines() == ["tech('<a:acme>') [1, 1]", "tech('<a:acme>') [2, 2]"]
+    result = call("run", program, path, "--terms", "exact")
+    assert "--terms need --rdf" in " ".join(result.stderr.replace("│", "").split())
+
+
 def test_standard_input_may_be_quads(program: Path) -> None:
     text = "".join(
         f'<a:g{i}> <a:at> "{i}" .\n<a:g{i}> <a:to> "{i + 1}" .\n<a:acme> <a:price> "{i}"^^<{XSD}integer> <a:g{i}> .\n'

@@ -109,6 +109,8 @@ def test_formats_of_graphs() -> None:
     deep = '{"a:b":' * 30_000 + "1" + "}" * 30_000
     with pytest.raises(InputError, match="levels deep"):
         run.push_graph(deep, at=1, format="jsonld")
+    with pytest.raises(InputError, match="expected a text, found bytes"):
+        run.push_graph(b"", at=1)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="half a character"):
         run.push_graph('<a:s> <a:p> "\ud800" .', at=1)
 
