@@ -159,14 +159,11 @@ def feed(
         try:
             match item:
                 case Row(event, _, str(name)):
-                    stamp = Stamp((exact_seconds(event.start_time), exact_seconds(event.end_time)), id=name)
-                    yield from engine.push(event.name, *event.args, at=stamp)
+                    yield from engine.push(event.name, *event.args, at=Stamp(exact_interval(event), id=name))
                 case Row(event, _) if event.name in engine.core.program.implied or event.sign < 0:
                     yield from engine.run((event,))  # its attributes have been found by their names
                 case Row(event, _):
-                    yield from engine.push(
-                        event.name, *event.args, at=(exact_seconds(event.start_time), exact_seconds(event.end_time))
-                    )
+                    yield from engine.push(event.name, *event.args, at=exact_interval(event))
                 case Pause(to, _):
                     yield from engine.advance(to=exact_seconds(to))
                 case Bad():
@@ -202,6 +199,12 @@ def run_file(
     for event in feed(engine, in_order(read(path, reading, format=format)), on_bad=on_bad, as_given=True):
         core.inputs.shown.dates |= reading.seen.stamps
         yield event
+
+
+def exact_interval(event: Event) -> int | Fraction | tuple[int | Fraction, int | Fraction]:
+    """Return the time of an event in seconds without rounding: one, or a start and an end."""
+    end = exact_seconds(event.end_time)
+    return end if event.start_time == event.end_time else (exact_seconds(event.start_time), end)
 
 
 def exact_seconds(time: int) -> int | Fraction:
