@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from etalis.epsparql.read import DIALECTS
-from etalis.logic.rdf.load import RdfOptions
+from etalis.logic.rdf.load import NAMINGS, RdfOptions
 from etalis.program import Program
 from etalis.program import compile as compile_rules
 from etalis.sparql import compile_sparql
@@ -38,10 +38,15 @@ def _several(text: str, metavar: str, shape: re.Pattern[str], *declared: str) ->
     return typer.Option(*declared, help=text, metavar=metavar, callback=check_shape)
 
 
-def _one(value: str | None) -> str | None:
-    if value not in (None, "rdfs"):
-        raise typer.BadParameter(f"{value!r} is not rdfs")
-    return value
+def _one_of(text: str, known: Sequence[str]) -> Any:
+    """Return an option that is one of some words."""
+
+    def check_word(value: str | None) -> str | None:
+        if value is not None and value not in known:
+            raise typer.BadParameter(f"{value!r} is not {' or '.join(known)}")
+        return value
+
+    return typer.Option(help=text, metavar="|".join(known), callback=check_word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +65,11 @@ class KnowledgeOptions:
     relation: Annotated[
         Texts, _several("A property or class of RDF that is a relation too; all of them.", "NAME=IRI|all", _PAIR_OR_ALL)
     ] = None
-    entailment: Annotated[str | None, typer.Option(help="Add what RDF entails.", metavar="rdfs", callback=_one)] = None
+    entailment: Annotated[str | None, _one_of("Add what RDF entails.", ("rdfs",))] = None
     transitive: Annotated[
         Texts, typer.Option(help="Add the transitive closure of this property of RDF.", metavar="IRI")
     ] = None
+    terms: Annotated[str | None, _one_of("How terms of RDF are named; exact: as in RDF streams.", NAMINGS)] = None
 
     background: Annotated[
         list[Path] | None, typer.Option(help="RDF files that queries (.rq, .epsparql) read beside the stream.")
@@ -104,8 +110,8 @@ class KnowledgeOptions:
             program.load_facts(name, file, columns)
         if self.rdf:
             program.load_rdf(self.rdf, **self._options())
-        elif self.prefix or self.relation or self.entailment or self.transitive:
-            raise typer.BadParameter("--prefix, --relation, --entailment and --transitive need --rdf")
+        elif self.prefix or self.relation or self.entailment or self.transitive or self.terms:
+            raise typer.BadParameter("--prefix, --relation, --entailment, --transitive and --terms need --rdf")
         return program
 
     def _tables(self) -> Iterator[tuple[str, list[str | int] | None, str]]:
@@ -115,6 +121,8 @@ class KnowledgeOptions:
 
     def _options(self) -> RdfOptions:
         options: RdfOptions = {"entailment": self.entailment, "transitive": self.transitive or []}
+        if self.terms:
+            options["terms"] = self.terms
         if self.prefix:
             options["prefixes"] = self.prefixes
         if self.relation:
