@@ -35,6 +35,7 @@ KnownTriple = tuple[Value, Value, Value]
 TRIPLE = "rdf"
 _RULES = "<rules>"
 _UNBOUNDED = "W209"
+_OWN_RESULT = "E243"
 _EMPTY = "E212"  # no match fits into a window: a query may be without solutions
 
 
@@ -156,6 +157,9 @@ def _of_query(problem: Problem) -> Problem | None:
     """Return a finding about rules that says something to whoever wrote the query; those of other rules stay."""
     if problem.span is not None and problem.span.source.name == _RULES:
         return problem
+    if problem.code == _OWN_RESULT:
+        message = "what is constructed at a stamp may depend on its being missing there"
+        return Problem("E255", message, problem.span, "look strictly back: OPTIONALSEQ, or the left of SEQ")
     if problem.code != _UNBOUNDED:
         return problem if problem.is_error and problem.code != _EMPTY else None
     message = "the query keeps what it has seen for ever: nothing says how long a solution may be"
