@@ -14,6 +14,7 @@ from typing import TypeAlias
 from etalis.language.check.goals import TIMES
 from etalis.logic.machine.database import Database, Key
 from etalis.logic.machine.predicate import Predicate
+from etalis.logic.sparql.functions import FUNCTIONS
 from etalis.logic.terms.unify import Term, Variable, deref, split_list
 from etalis.plan.lattice import (
     ANY_VALUE,
@@ -135,6 +136,8 @@ class Answers:
                 return match_bound(result, TypeBound(number_type(expression, known), True), known)
             case ("=", one, other):
                 return unify(one, other, known)
+            case ("sparql", expression, result) if isinstance(deref(result), Variable) and deref(result) not in known:
+                return {**known, deref(result): TypeBound(_expression_type(expression), False)}
             case (str() as name, *args) if args:
                 return self._call(name, args, known, depth)
             case _:
@@ -232,6 +235,15 @@ class Answers:
         called = _match_all(args, asked, {})
         known = None if called is None else self._run(body, called, 0)
         return None if known is None else tuple(bound_of(arg, known) for arg in args)
+
+
+def _expression_type(expression: Term) -> Type:
+    """Return the type of an expression of SPARQL, which may also have no value."""
+    match deref(expression):
+        case (str() as name, *_) if name in FUNCTIONS:
+            return FUNCTIONS[name].gives
+        case _:
+            return TERM
 
 
 def _column_types(predicate: Predicate, known: Sequence[Type]) -> Places:
