@@ -329,8 +329,8 @@ def _coarse(name: str, node: p.Node, types: Typing) -> str:
 
 def _join(node: p.Join, types: Typing) -> Iterator[str]:
     """Yield what keeps a join from columns; where one candidate is enough, an engine does not look at all of them."""
-    if node.optional:
-        yield "a part is optional"
+    if node.alone is not None:
+        yield "a part may be missing"
     if node.policy.consume and node.policy.select in ("earliest", "latest"):
         for name in sorted(set(shared_names(node)) - (types.sure(node.left) & types.sure(node.right))):
             yield f"{name}, which both sides of an operator share, may be unbound"

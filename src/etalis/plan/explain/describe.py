@@ -216,8 +216,8 @@ def _join(node: p.Join, parts: Sequence[PlanStep]) -> PlanStep:
     details.append(f"join key: {keys}" if keys else "no join key: every pair is looked at")
     if shared and not any(pair.kind == "bound" for pair in node.keys_on):
         details.append(f"where bound, equal: {names(sorted(shared))}")
-    if node.optional:
-        details.append("optional: a without partner matches too")
+    if node.alone is not None:
+        details.append(f"outer: the {node.alone} side matches without a partner too")
     inputs = [
         PlanInput("ab"[place], part, _side_kept(node, place, key), (node, f"side{place}"))
         for place, part in enumerate(parts)
