@@ -150,11 +150,12 @@ def test_matches_without_a_partner_are_justified(tree: s.Tree, stream: list[Even
     text = print_program(tree)
     note(f"{policy}\n{text}\n{stream}")
     engine = etalis.compile(text, max_derivations=MOST).engine(policy=policy, justification="full")
+    found: list[Event] = []
     try:
-        found = [
-            event for x in stream for event in engine.push(x.name, *x.args, at=moment(x)) if list(engine.partial())
-        ]
-        found = [*found, *engine.close()]
+        for x in stream:
+            found += engine.push(x.name, *x.args, at=moment(x))
+            assert all(row.share <= 1 for row in engine.partial())
+        found += engine.close()
     except LimitError:
         return
     notes = recorded(parse(text), stream, policy, max_derivations=MOST)
