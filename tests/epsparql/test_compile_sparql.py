@@ -97,13 +97,6 @@ def test_rules_run_beside_queries_and_read_them() -> None:
     ]  # fmt: skip
 
 
-def test_a_rule_that_reads_other_triples_is_refused() -> None:
-    with pytest.raises(ProgramError) as refused:
-        etalis.compile_sparql(PREFIX + "SELECT ?g { GRAPH ?g { ?s :p ?o } }", rules="d <- rdf(_, _, _).")
-    assert refused.value.code == "E267"
-    assert "rdf(S, P, O, Graph, Stream)" in str(refused.value)
-
-
 def test_errors_of_rules_point_into_them() -> None:
     with pytest.raises(ProgramError, match="<rules>:1"):
         etalis.compile_sparql(PREFIX + "SELECT ?s { ?s :p ?o }", rules="d(X) <- rdf(_, _, _).")
