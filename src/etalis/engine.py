@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from etalis.data.values import to_value
-from etalis.errors import InputError, Problem
+from etalis.errors import InputError, OptionError, Problem
 from etalis.language.ground_terms import ground
 from etalis.language.read.parser import parse_event
 from etalis.language.syntax import Const, Property, Rule
@@ -88,6 +89,63 @@ class Engine(RuntimeEngine):
         if not event.names:
             return self.push(event.name, *values, at=at)
         return self.push(event.name, at=at, **{str(n.value): v for n, v in zip(event.names, values, strict=True)})
+
+    def push_triple(
+        self, s: Any, p: Any, o: Any, *, at: Any = None, until: Any = None, graph: Any = None, stream: Any = None
+    ) -> tuple[Event, ...]:  # fmt: skip
+        """Take one triple of an RDF stream; needs `etalis[rdf]`.
+
+        Terms are those of pyoxigraph, texts in the N-Triples syntax (`<http://x/a>`, `"text"@en`), numbers, truth
+        values or dates. A triple of a graph that has been pushed before is one more of its element.
+        """
+        from etalis.formats.rdf_elements import push_triple
+
+        return push_triple(self, (s, p, o), at, until, graph, stream)
+
+    def push_graph(
+        self, text: str, *, at: Any = None, until: Any = None, graph: Any = None, stream: Any = None,
+        format: str = "turtle",  # noqa: A002
+    ) -> tuple[Event, ...]:  # fmt: skip
+        """Take the triples of a text as one element of an RDF stream: Turtle, or `format` ntriples or jsonld.
+
+        The name of the graph, or the id of a `Stamp`, is the id of all of them: `retract` takes them back together.
+        """
+        from etalis.formats.rdf_elements import push_graph
+
+        return push_graph(self, text, format, at, until, graph, stream)
+
+    @with_options
+    def run(
+        self, rows: Iterable[Any] | Mapping[str, Any] | str | Path, *, format: str | None = None,  # noqa: A002
+        event: str | None = None, time: str | tuple[str, str] | None = None, until: str | None = None, unit: str = "s",
+        encoding: str | None = None, stream: str | None = None,
+    ) -> Iterator[Event]:  # fmt: skip
+        """Take many events, yield the complex events they cause; generated text, as `push` is.
+
+        A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` (or `start` and `end`) and the
+        attributes, such as `Event.to_dict` makes. A `Retraction` takes an event back. A dict of columns, such as
+        `{"event": "a", "x": [1, 2], "at": [0, 1]}`, is the rows of its lists. A path is a file of events, streams of
+        RDF among them: the options say how it is read, `stream` which stream its triples are of. A row that cannot be
+        read is a dead letter where the engine has `on_dead_letter`, otherwise an error. Where nobody takes the dead
+        letters, how many there were is logged at the end.
+        """
+        given: dict[str, Any] = {
+            "format": format,
+            "event": event,
+            "time": time,
+            "until": until,
+            "encoding": encoding,
+            "stream": stream,
+        }
+        if not isinstance(rows, str | Path):
+            wrong = [name for name, value in given.items() if value is not None] + ["unit"] * (unit != "s")
+            if wrong:
+                hint = "rows say all that there is to say; it is for files"
+                raise OptionError(Problem("E338", f"run has no option {wrong[0]} for rows", hint=hint))
+            return super().run(rows)
+        from etalis.formats import run_file
+
+        return run_file(self, rows, unit=unit, **given)
 
     @with_options
     @alone
@@ -263,12 +321,22 @@ class Engine(RuntimeEngine):
     def reload_rdf(self, source: Any, *, at: Any = None, **options: Unpack[RdfOptions]) -> int:
         """Put RDF in the place of all that `load_rdf` loaded, `at` as for `reload`; return how many triples.
 
-        The options are those of `Program.load_rdf`; what is not given is as it was there.
+        The options are those of `Program.load_rdf`; what is not given is as it was there. Of queries it is the
+        background, with all that it entails.
         """
+        if self.program.read_background is not None:
+            return self._reload_background(self.program.read_background(source), at)
         changes = self.core.graphs.reload(self.core.rules.conditions.solver.database, source, options)
         for change in changes:
             self._change(change, at)
         return len(changes[0].rows.rows)
+
+    def _reload_background(self, facts: Mapping[Key, LoadedRows], at: Any) -> int:
+        database = self.core.rules.conditions.solver.database
+        for (name, arity), rows in facts.items():
+            database.own(name, arity)
+            self._change(Change("replace", name, rows), at)
+        return len(facts["rdf", 3].rows) if ("rdf", 3) in facts else 0
 
     @alone
     def assert_fact(self, name: str, /, *args: Any, at: Any = None) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-import etalis
 from etalis.cli.common import (
     Encoding,
     MatchDisplay,
@@ -21,23 +20,35 @@ from etalis.cli.common import (
     write_text,
 )
 from etalis.cli.exit_codes import ExitCode
-from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
+from etalis.cli.knowledge import NOTHING, KnowledgeOptions, is_query, with_knowledge
+from etalis.cli.queries import query_problems, standard_form
+from etalis.epsparql.syntax import Unit as Queries
 from etalis.errors import Problem, ProgramError
+from etalis.language.printer import print_program
 from etalis.pictures.picture import Picture
 
 
 @with_knowledge
 def check(
-    programs: Annotated[list[Path], typer.Argument(help="Files of event rules.", exists=True, dir_okay=False)],
+    programs: Annotated[
+        list[Path],
+        typer.Argument(help="Files of event rules, or of queries: .rq, .epsparql.", exists=True, dir_okay=False),
+    ],
     *,
     output: Annotated[MatchDisplay, typer.Option(help="text, or json: one object per problem.")] = MatchDisplay.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
+    standard: Annotated[bool, typer.Option("--standard", help="Print queries in the standard form.")] = False,
     encoding: Encoding = None,
     knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
     """Report every problem of a program: code, place, hint."""
     with reporting():
-        problems = [(path, problem) for path in programs for problem in find_problems(path, knowledge, encoding)]
+        problems: list[tuple[Path, Problem]] = []
+        for path in programs:
+            unit, found = _find_in(path, knowledge, encoding)
+            problems += [(path, problem) for problem in found]
+            if standard and unit is not None and not any(problem.is_error for problem in found):
+                print(standard_form(unit, knowledge.vocabulary), end="")
         for _, problem in problems:
             print(json.dumps(describe(problem), ensure_ascii=False) if output is MatchDisplay.JSON else problem)
         wrong = sum(problem.is_error for _, problem in problems)
@@ -49,6 +60,7 @@ def check(
             raise typer.Exit(ExitCode.PROGRAM)
 
 
+@with_knowledge
 def explain(
     program: ProgramFile,
     *,
@@ -57,26 +69,38 @@ def explain(
     svg: Annotated[Path | None, typer.Option(help="Draw the plan into this SVG file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Draw the plan into this page, where boxes can be asked.")] = None,
     dot: Annotated[Path | None, typer.Option(help="Write the plan into this Graphviz file.")] = None,
+    rules: Annotated[bool, typer.Option("--rules", help="Show the rules that queries become.")] = False,
     encoding: Encoding = None,
+    knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
     """Show how a program is run: its plan, a picture of it, its code."""
     with reporting():
-        compiled = load(program, NOTHING, encoding=encoding)
+        compiled = load(program, knowledge, encoding=encoding)
         files = [(svg, Picture.to_svg), (html, Picture.to_html), (dot, Picture.to_dot)]
         drawn = [(path, draw) for path, draw in files if path is not None]
         for path, draw in drawn:
             write_text(draw(compiled.picture(policy=policy)), path)
-        if code:
+        if rules:
+            print(print_program(compiled.compiled.tree), end="")
+        elif code:
             print(compiled.code(policy=policy))
         elif not drawn:
             print(compiled.explain(policy=policy))
 
 
+def _find_in(
+    path: Path, knowledge: KnowledgeOptions, encoding: str | None
+) -> tuple[Queries | None, tuple[Problem, ...]]:
+    """Return the problems of a file, and what it holds if that is queries."""
+    if is_query(path):
+        return query_problems(read_program(path, encoding), path, knowledge)
+    return None, find_problems(path, knowledge, encoding)
+
+
 def find_problems(path: Path, knowledge: KnowledgeOptions, encoding: str | None = None) -> tuple[Problem, ...]:
     """Return the errors and warnings of a program that is given some knowledge."""
     try:
-        program = etalis.compile(read_program(path, encoding), name=str(path), imports=path.parent)
-        return knowledge.add_to(program).problems
+        return knowledge.compile(path, read_program(path, encoding)).problems
     except ProgramError as error:
         return error.problems
 

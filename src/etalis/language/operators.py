@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from etalis.language.read.tokens import Token
+from etalis.language.syntax import Side
 from etalis.temporal.relation import RELATIONS
 
 ARGUMENT = 999  # the loosest term that stands between commas
@@ -30,21 +31,39 @@ class TermOperator(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PatternOperator:
-    """An operator between patterns; `kind` says what node it makes, `name` is its plain spelling."""
+    """An operator between patterns; `kind` says what node it makes, `name` is its plain spelling.
+
+    `relation` is that of a binary operator, `alone` the side that matches without a partner too: `seq?` has it left.
+    """
 
     name: str
     kind: str
     priority: int
     left: int
     right: int
+    relation: str = ""
+    alone: Side | None = None
+
+
+def spell(relation: str, alone: Side | None) -> str:
+    """Return how a binary operator is written: the question mark is on the side that may be missing.
+
+    >>> spell("seq", None), spell("seq", "left"), spell("seq", "right")
+    ('seq', 'seq?', '?seq')
+    """
+    return f"{relation}?" if alone == "left" else f"?{relation}" if alone == "right" else relation
 
 
 def _pattern_rows() -> tuple[tuple[str, PatternOperator], ...]:
     looser = {"par": 1045, "and": 1040}
     modifiers = ("where", "check", "timestamp", "event_multiply", "within", "last")
     kinds = {"within": "within", "last": "last"}
-    priorities = {word: looser.get(word, 1025) for word in RELATIONS}
-    rows = [PatternOperator(word, "relation", given, given, given - 1) for word, given in priorities.items()]
+    rows = []
+    for word, relation in RELATIONS.items():
+        given = looser.get(word, 1025)
+        for alone in (None, "left", "right") if relation.alone else (None,):
+            spelling = spell(word, alone)
+            rows.append(PatternOperator(spelling, "relation", given, given, given - 1, word, alone))
     rows += [PatternOperator(word, kinds.get(word, "condition"), 1060, 1060, ARGUMENT) for word in modifiers]
     rows += [PatternOperator(word, "negation", 1031, 1031, 1030) for word in ("cnot", "fnot")]
     rows += [

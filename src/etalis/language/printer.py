@@ -22,6 +22,7 @@ from etalis.language.operators import (
     PATTERN_WORDS,
     GoalOperators,
     PatternOperator,
+    spell,
 )
 from etalis.language.read.clauses import is_reserved, obey_op
 from etalis.language.read.pattern import BODY
@@ -283,7 +284,9 @@ def _fact_kind(name: str, arity: int, remover: str | None) -> s.Term:
 def _row(pattern: s.Pattern) -> PatternOperator:
     """Return the row of the operator that a pattern is written with."""
     match pattern:
-        case s.Binary(operator=name) | s.Negation(operator=name) | s.Condition(kind=name):
+        case s.Binary(operator=name, alone=alone):
+            return PATTERN_OPERATORS[spell(name, alone)]
+        case s.Negation(operator=name) | s.Condition(kind=name):
             return PATTERN_OPERATORS[name]
         case s.Or():
             return PATTERN_OPERATORS["or"]

@@ -8,10 +8,12 @@ Durations and times are integers of microseconds; definition sections 1 and 2 ha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from etalis.data.values import Value
 from etalis.errors import Span
+
+Side: TypeAlias = Literal["left", "right"]
 
 
 def place() -> Span | None:
@@ -79,12 +81,16 @@ class TimePoint:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """Two patterns under a temporal relation: a key of `temporal.relation.RELATIONS` (`seq`, `and`, ...)."""
+    """Two patterns under a temporal relation: a key of `temporal.relation.RELATIONS` (`seq`, `and`, ...).
+
+    `alone` is the side that matches without a partner too: `a seq? b` has it left, `a ?seq b` right.
+    """
 
     operator: str
     left: Pattern
     right: Pattern
     span: Span | None = place()
+    alone: Side | None = None
 
 
 @dataclass(frozen=True, slots=True)

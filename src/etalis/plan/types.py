@@ -8,10 +8,11 @@ of the type, or null; a declared type is what its author says.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
 
+from etalis.language.check.goals import takes_unbound
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Const, Term, Var
 from etalis.language.traversal import variables
@@ -174,7 +175,13 @@ class _Flow:
 
     def known(self, node: p.Node) -> _Known:
         """Return what is known of the variables that a node's matches bind."""
-        return self.stages(node)[-1]
+        found = self.stages(node)[-1]
+        if isinstance(node, p.Join) and node.alone is not None:  # without a partner no condition was asked
+            lone = self._bound(node)
+            return {
+                name: replace(each, sure=each.sure and name in lone and lone[name].sure) for name, each in found.items()
+            }
+        return found
 
     def stages(self, node: p.Node) -> list[_Known]:
         """Return what is known of the variables of a node's matches before each of its tests, and after all."""
@@ -200,6 +207,9 @@ class _Flow:
                 return inside if node.left is None else _join(self.known(node.left), inside)
             case p.Fold():
                 return _fold(node, self.known(node.element), {} if node.opener is None else self.known(node.opener))
+            case p.Join(left=left, right=right, alone=alone) if alone is not None:
+                sides = (left, right) if alone == "left" else (right, left)
+                return _outer(*map(self.known, sides))
             case p.Join() | p.Filter() | p.Deadline():
                 nothing: _Known = {}
                 return reduce(_join, map(self.known, p.children(node)), nothing)
@@ -208,12 +218,20 @@ class _Flow:
         """Return what is known of the variables that a condition binds, or may bind where they have no value yet."""
         goal = to_logic(test.goal)
         given = {name: known.get(name, ANYTHING) for name in test.inputs}
-        names = (*test.outputs, *(name for name, bound in given.items() if not bound.sure))
+        loose = () if takes_unbound(test.goal, test.inputs) else [n for n, bound in given.items() if not bound.sure]
+        names = (*test.outputs, *loose)
         before = {goal.variable(name): bound for name, bound in given.items() if bound.sure}
         found = self.answers.solve(goal.term, before)
         if found is None:
             return dict.fromkeys(names, NULL)
         return {name: found.get(goal.variable(name), ANYTHING) for name in names}
+
+
+def _outer(alone: _Known, missing: _Known) -> _Known:
+    """Return what is known of the variables of a part that matches alone too, and of its partner."""
+    joined = _join(alone, missing)
+    loose = {name: TypeBound(each.type, False) for name, each in joined.items() if name not in alone}
+    return {**joined, **loose, **{name: each for name, each in alone.items() if each.sure}}
 
 
 def _union(parts: Sequence[_Known]) -> _Known:

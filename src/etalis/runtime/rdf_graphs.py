@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from etalis.errors import InputError
+from etalis.errors import InputError, Problem
 from etalis.language.lower import new_database
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.machine.database import Database, Key
@@ -28,6 +28,9 @@ class Graphs:
 
     def load(self, knowledge: Knowledge, source: Any, options: RdfOptions) -> int:
         """Add a graph to what a program knows; return the number of its triples."""
+        if self.keys and _naming(options) != _naming(self.options):
+            hint = f"give terms={_naming(self.options)!r} here too"
+            raise InputError(Problem("E407", "graphs of one program have one naming of terms", hint=hint))
         found = load_graph(source, blanks=self.blanks, **options)
         _check_names(new_database(), found, options)
         count = knowledge.load(*found.relations)
@@ -53,6 +56,10 @@ class Graphs:
         self.options = merged
         self.keys.update(dict.fromkeys(relations))
         return [Change("replace", name, rows) for (name, _), rows in relations.items()]
+
+
+def _naming(options: RdfOptions) -> str:
+    return options.get("terms", "short")
 
 
 def _check_names(database: Database, found: RdfFacts, options: RdfOptions) -> None:

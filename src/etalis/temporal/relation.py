@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 Point: TypeAlias = Literal["a1", "a2", "b1", "b2"]
+Known: TypeAlias = Literal["at once", "after its stamp", "in its window"]
 Comparison: TypeAlias = tuple[Point, Literal["<", "<=", "="], Point]
 
 
@@ -22,7 +23,7 @@ class Relation:
     """A binary temporal operator: when it holds and the interval it occurs on.
 
     `sequential`: a part of a sequence, with a gap between its sides. `weakens`: under `interval_relations(weak)` a `<`
-    of it is `<=`.
+    of it is `<=`. `alone`: when it is known that an A, and that a B, has no partner; None where it has no outer form.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Relation:
     occurs_on: Literal["hull", "a", "b"] = "hull"
     sequential: bool = False
     weakens: bool = False
+    alone: tuple[Known, Known] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         first, last = ("b2", "a2") if self.occurs_on == "a" else ("a2", "b2")
@@ -60,11 +62,11 @@ RELATIONS: Mapping[str, Relation] = MappingProxyType(
     {
         row.name: row
         for row in (
-            Relation("seq", (("a2", "<", "b1"),), sequential=True),
+            Relation("seq", (("a2", "<", "b1"),), sequential=True, alone=("in its window", "at once")),
             Relation("forall_seq", (("a2", "<", "b1"),), sequential=True),
-            Relation("and", ()),
+            Relation("and", (), alone=("in its window", "in its window")),
             Relation("par", (("a1", "<", "a2"), ("a1", "<", "b2"), ("b1", "<", "a2"), ("b1", "<", "b2"))),
-            Relation("equals", (("a1", "=", "b1"), ("a2", "=", "b2"))),
+            Relation("equals", (("a1", "=", "b1"), ("a2", "=", "b2")), alone=("after its stamp", "after its stamp")),
             Relation("meets", (("a2", "=", "b1"),)),
             Relation("during", (("b1", "<", "a1"), ("a2", "<", "b2")), "b", weakens=True),
             Relation("starts", (("a1", "=", "b1"), ("a2", "<", "b2")), "b", weakens=True),

@@ -35,6 +35,8 @@ def test_the_example_gives_its_code(code: str) -> None:
 def test_every_code_has_a_test() -> None:
     tests = "".join(p.read_text() for p in (ROOT / "tests").rglob("*.case"))
     tests += "".join(p.read_text() for p in Path(__file__).parent.glob("test_*.py"))
+    tests += "".join(p.read_text() for p in (ROOT / "tests" / "unit" / "epsparql").glob("*.py"))
+    tests += "".join(p.read_text() for p in (ROOT / "tests" / "epsparql").rglob("*.toml"))
     assert {code for code in TABLE if code not in tests} == set()
 
 

@@ -280,6 +280,60 @@ def test_what_is_no_file_of_rdf_is_refused(tmp_path: Path) -> None:
             assert words in str(caught.value)
 
 
+def test_exact_terms_keep_their_kind() -> None:
+    text = ':a :p :b, "b", "B"@EN, 1, 1.0, true, "x"^^xsd:int, "2026-03-02"^^xsd:date ; :q _:z . _:z :q "null", "<b>" .'
+    xsd = "http://www.w3.org/2001/XMLSchema#"
+    assert triples(text, terms="exact") == [
+        *((f"<{SHOP}a>", f"<{SHOP}p>", o) for o in (f"<{SHOP}b>", "b", '"B"@en', 1, Real(1.0))),
+        *((f"<{SHOP}a>", f"<{SHOP}p>", f'"{o}"^^<{xsd}{t}>') for o, t in (("true", "boolean"), ("x", "int"))),
+        (f"<{SHOP}a>", f"<{SHOP}p>", f'"2026-03-02"^^<{xsd}date>'),
+        (f"<{SHOP}a>", f"<{SHOP}q>", "_:1"),
+        ("_:1", f"<{SHOP}q>", '"null"'),
+        ("_:1", f"<{SHOP}q>", '"<b>"'),
+    ]
+
+
+def test_exact_terms_are_entailed_like_others() -> None:
+    text = ":partOf rdfs:domain :Place . :Port rdfs:subClassOf :Place . :h a :Port ; :partOf :g . :g :partOf :e ."
+    options: dict[str, Any] = {"entailment": "rdfs", "transitive": "partOf", "relations": True}
+    short, exact = read(PREFIXES + text, **options), read(PREFIXES + text, terms="exact", **options)
+    spaces = {
+        "": SHOP,
+        "rdf:": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+        "rdfs:": "http://www.w3.org/2000/01/rdf-schema#",
+    }
+
+    def full(atom: str) -> str:
+        space = max((prefix for prefix in spaces if atom.startswith(prefix)), key=len)
+        return f"<{spaces[space]}{atom.removeprefix(space)}>"
+
+    assert [(name, rows.rows) for name, rows in exact.relations] == [
+        (name, [tuple(map(full, row)) for row in rows.rows]) for name, rows in short.relations
+    ]
+
+
+def test_graphs_of_a_program_have_one_naming() -> None:
+    program = etalis.compile("a(O) <- b where rdf('<http://shop.example/a>', _, O).")
+    assert program.load_rdf(io.StringIO(PREFIXES + ":a :p 1 ."), format="turtle", terms="exact") == 1
+    with pytest.raises(InputError, match="one naming"):
+        program.load_rdf(io.StringIO(PREFIXES + ":a :p 2 ."), format="turtle")
+    with pytest.raises(InputError, match="unknown naming of terms 'long'"):
+        read(PREFIXES, terms="long")
+    engine = program.engine()
+    assert [event.args for event in engine.push("b", at=1)] == [(1,)]
+    engine.reload_rdf(io.StringIO(PREFIXES + ":a :p 'x' ."))
+    assert [event.args for event in engine.push("b", at=2)] == [("x",)]
+
+
+def test_prefixes_of_files_may_differ_where_terms_are_exact() -> None:
+    files = [io.StringIO("@prefix : <http://a/> . :x :y :z ."), io.StringIO("@prefix : <http://b/> . :x :y :z .")]
+    assert len(load_graph(files, format="turtle", terms="exact").relations[0][1].rows) == 2
+    for file in files:
+        file.seek(0)
+    with pytest.raises(InputError, match="in another file"):
+        load_graph(files, format="turtle", terms="exact", transitive=["y"])
+
+
 def test_prefixes_that_differ_between_files_must_be_given() -> None:
     files = [f"@prefix x: <http://{host}.example/> . x:a x:b x:c ." for host in ("one", "two")]
     with pytest.raises(InputError, match=r"the prefix x: is .*, in another file"):

@@ -29,8 +29,11 @@ def _combine(node: s.Pattern, parts: tuple[BoundVariables, ...]) -> BoundVariabl
             return BoundVariables(found, found)
         case s.TimePoint():
             return NOTHING
-        case s.Binary():
+        case s.Binary(alone=None):
             return parts[0].also(parts[1])
+        case s.Binary(alone=alone):
+            always = parts[0 if alone == "left" else 1].always
+            return BoundVariables(always, parts[0].perhaps | parts[1].perhaps)
         case s.Or():
             return parts[0].either(parts[1])
         case s.AnyOf(count=count):

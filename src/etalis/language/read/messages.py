@@ -12,6 +12,7 @@ from etalis.temporal.duration import UNITS
 
 _UNIT_NAMES = "the units are us, ms, s, min, h, d and week"
 _ARROW_HINT = "is a full stop missing? A rule inside a rule needs brackets"
+_OUTER_HINT = "a part may be missing of seq, equals and `and`, on one side: a seq? b, a ?seq b, a equals? b, a and? b"
 _NOT_HINT = "use cnot: (a seq b) cnot c, or fnot for never before"
 
 
@@ -63,7 +64,9 @@ def _wrong_word(reader: TermReader, token: Token) -> ClauseError:
         number = reader.tokens[reader.at + 1][0] == "number"
         hint = "put a space between < and the minus: X < -1" if number else _ARROW_HINT
         return reader.refusal("E108", "a second arrow in one rule", token, hint)
-    if word in MEANT:
+    if word.strip("?") in PATTERN_WORDS and word.strip("?") != word:
+        hint = _OUTER_HINT
+    elif word in MEANT:
         hint = f"did you mean {MEANT[word]}?"
     elif word in (":-", "-->"):
         hint = "event rules are written Head <- Pattern"

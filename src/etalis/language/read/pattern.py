@@ -135,6 +135,10 @@ class PatternParser:
 
     def _relation(self, row: PatternOperator, left: Operand) -> s.Pattern:
         right = self._operation(row.right)
+        for operand in (left, right) if row.alone is not None else ():
+            if isinstance(operand, _Query | _Absent):
+                hint = f"write it next to `{row.relation}`"
+                raise refusal("E114", f"only a pattern stands next to `{row.name}`", operand.span, hint)
         if row.name == "seq":
             if isinstance(right, _Query):
                 return self._queried(self._whole(left), right)
@@ -144,7 +148,7 @@ class PatternParser:
                 a = self._whole(left)
                 return s.NotWithin(a, right.pattern, right.duration, self.reader.between(a.span, right.span))
         a, b = self._whole(left), self._whole(right)
-        return s.Binary(row.name, a, b, self.reader.between(a.span, b.span))
+        return s.Binary(row.relation, a, b, self.reader.between(a.span, b.span), row.alone)
 
     def _queried(self, pattern: s.Pattern, query: _Query) -> s.Pattern:
         reader = self.reader

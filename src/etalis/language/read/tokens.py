@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from etalis.data.values import real
 from etalis.errors import Problem, Source, Span
+from etalis.temporal.relation import RELATIONS
 
 Token: TypeAlias = tuple[str, Any, int, int]  # kind, value, start, end
 
@@ -85,6 +86,8 @@ _TOKEN = re.compile(
     r"|(?P<eof>\Z)"
     r"|(?P<bad>[\s\S]))"
 )
+_WORD = re.compile(r"[^\W\d][\w\u0300-\u036f]*+")
+_MARKED = frozenset(RELATIONS) | {"or", "cnot", "fnot"}  # the words of operators that a question mark may touch
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _IN_QUOTES = {quote: re.compile(f"{quote}{quote}|{_ESCAPE}") for quote in "'\"`"}
 _PLAIN_ESCAPES = {
@@ -131,7 +134,10 @@ class Tokenizer:
             elif kind == "punct":
                 add(("punct", value, start, pos))
             elif kind == "symbol":
-                add(("name", value, start, pos))
+                if value == "?":
+                    pos = self._question_mark(start, tokens)
+                else:
+                    add(("name", value, start, pos))
             elif kind == "end" or kind == "eof":
                 add((kind, value, start, pos))
                 self._pos = pos
@@ -140,6 +146,21 @@ class Tokenizer:
                 pos = self._after_comment(start, add)
             else:
                 pos = self._rare(kind, value, start, pos, add)
+
+    def _question_mark(self, start: int, tokens: list[Token]) -> int:
+        """Add a question mark, as one token with the word of an operator that it touches; return where reading goes on.
+
+        `a seq? b` and `a ?seq b` have three tokens each.
+        """
+        text, end = self.source.text, start + 1
+        before, after = tokens[-1] if tokens else ("", "", 0, 0), _WORD.match(text, end)
+        if before[0] in ("name", "var") and before[3] == start and before[1].lower() in _MARKED:
+            tokens[-1] = ("name", f"{before[1]}?", before[2], end)
+            return end
+        if after is not None and after[0].lower() in _MARKED:
+            end = after.end() + text.startswith("?", after.end())
+        tokens.append(("name", text[start:end], start, end))
+        return end
 
     def _rare(self, kind: str, value: str, start: int, end: int, add: Any) -> int:
         """Add a token of one of the less frequent kinds; return where reading goes on."""

@@ -17,6 +17,7 @@ from etalis.logic.builtins.reading import READING_TESTS
 from etalis.logic.builtins.reflection import INSPECTION_CODES, INSPECTION_TESTS
 from etalis.logic.builtins.shape import SHAPE_TESTS
 from etalis.logic.builtins.solutions import SOLUTION_CODES
+from etalis.logic.builtins.sparql import SPARQL_TESTS
 from etalis.logic.builtins.terms import TERM_CODES, TERM_TESTS
 from etalis.logic.builtins.text import TEXT_CODES, TEXT_TESTS
 from etalis.logic.builtins.time import TIME_TESTS
@@ -65,6 +66,7 @@ TESTS: Mapping[Key, Test] = MappingProxyType(
         **TERM_TESTS,
         **LIST_TESTS,
         **TEXT_TESTS,
+        **SPARQL_TESTS,
         **UPDATE_TESTS,
         **OUTPUT_TESTS,
         **STATE_TESTS,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from etalis.data.values import Real
-from etalis.logic.inline import numbers
+from etalis.logic.inline import numbers, sparql
 from etalis.logic.inline.facts import Budget, find_facts
 from etalis.logic.inline.ground.modes import Mode
 from etalis.logic.inline.ground.predicates import PREDICATES, elements, span
@@ -67,6 +67,8 @@ class PredicateCalls:
         elif name in self.shared.times and len(args) == 1:
             scope.stand([(self.database.predicate(name, 1), ".defined is False")])
             scope.match(self.shared.times[name], args[0])
+        elif key == ("sparql", 1):
+            scope.check(sparql.compile_test(scope, args[0]).text)
         elif len(args) == 1 and name in _CLASSES:
             self._is_of(scope, _CLASSES[name], args[0])
         elif key in _LOOPS and not scope.is_known(args[_LOOPS[key]]):
@@ -76,6 +78,13 @@ class PredicateCalls:
         else:
             return self._on_values(scope, key, args)
         return Called(scope)
+
+    def compute(self, scope: GoalScope, expression: Term, result: Term, *, is_needed: bool) -> None:
+        """Compute an expression of SPARQL; where that is an error, a result that is needed is left to the solver."""
+        found = scope.named(sparql.compile_value(scope, expression))
+        if is_needed or scope.is_known(result) or not isinstance(deref(result), Variable):
+            scope.guard(f"{found.text} is not None")
+        scope.match(found, result)
 
     def _operand(self, scope: GoalScope, term: Term) -> Operand:
         known = scope.known.get(deref(term)) if isinstance(deref(term), Variable) else None

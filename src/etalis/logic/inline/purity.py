@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from etalis.logic.builtins.lists import LIST_CODES, LIST_TESTS
 from etalis.logic.builtins.shape import SHAPE_TESTS
+from etalis.logic.builtins.sparql import SPARQL_TESTS
 from etalis.logic.builtins.terms import TERM_CODES, TERM_TESTS
 from etalis.logic.builtins.text import TEXT_CODES, TEXT_TESTS
 from etalis.logic.machine.database import Database, Key
@@ -17,7 +18,8 @@ from etalis.logic.terms.unify import Term, Variable, deref
 
 Clauses = tuple[tuple[Predicate, int], ...]  # predicates of clauses, and how often each had changed
 
-_PURE = frozenset((*LIST_CODES, *LIST_TESTS, *SHAPE_TESTS, *TERM_CODES, *TERM_TESTS, *TEXT_CODES, *TEXT_TESTS)) | {
+_TABLES = (LIST_CODES, LIST_TESTS, SHAPE_TESTS, SPARQL_TESTS, TERM_CODES, TERM_TESTS, TEXT_CODES, TEXT_TESTS)
+_PURE = frozenset(key for table in _TABLES for key in table) | {
     ("true", 0), ("fail", 0), ("false", 0), ("!", 0), ("otherwise", 0),
 }  # fmt: skip
 # Which arguments are goals, and how many arguments each is called with besides its own.

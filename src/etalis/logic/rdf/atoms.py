@@ -1,8 +1,8 @@
 """Names of RDF nodes: IRIs become atoms by prefixes, properties and classes become relations by short names.
 
 An IRI in the namespace of a prefix is `prefix:rest`, in that of the empty prefix `rest` alone, any other is written in
-full; the longest namespace decides. Law: two IRIs never share an atom, nor two properties or two classes a relation;
-where they would, the load is refused.
+full; the longest namespace decides; in the exact naming an IRI keeps its brackets. Law: two IRIs never share an atom,
+nor two properties or two classes a relation; where they would, the load is refused.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ def refuse(message: str, hint: str) -> InputError:
 
 @dataclass(slots=True)
 class AtomNames:
-    """The atoms of nodes, by prefix."""
+    """The atoms of nodes, by prefix, or if `exact` as `exact_terms` names them."""
 
     prefixes: Mapping[str, str]
+    exact: bool = False
     atoms: dict[str, str] = field(default_factory=dict)
     _spaces: dict[str, str] = field(init=False)
     _space: re.Pattern[str] = field(init=False)
@@ -62,6 +63,8 @@ class AtomNames:
         return found
 
     def _shorten(self, node: str) -> str:
+        if self.exact:
+            return node if node.startswith("_:") else f"<{node}>"
         space = self._space.match(node)
         if space is None or space.end() == len(node):
             return node

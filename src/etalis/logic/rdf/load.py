@@ -2,17 +2,17 @@
 
 pyoxigraph reads the files; it is handed one line at a time, so that the line of whatever is refused is known. All
 files of a load are one graph: entailment comes first, names last, so neither depends on the order of the files.
-Blank nodes are numbered as they appear and apart per file; graphs of a dataset are merged.
+Blank nodes are numbered as they appear and apart per file; graphs of a dataset are merged. Terms are short atoms and
+values (`atoms`, `cell_values`), or, for queries, those of `exact_terms`.
 """
 
 from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,8 @@ from etalis.logic.knowledge.cell_values import XSD, literal
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.atoms import AtomNames, Relations, find_parts, name_relations, refuse
 from etalis.logic.rdf.entailment import MAX_TRIPLES, TYPE, Graph, Node, entail
+from etalis.logic.rdf.exact_terms import encode
+from etalis.logic.rdf.oxigraph import NestingGuard, import_pyoxigraph
 from etalis.logic.rdf.xml import XmlError, XmlGuard
 from etalis.logic.terms.unify import Term
 
@@ -45,6 +47,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "trig": Format("TriG", "TRIG", (".trig",)),
     }
 )
+NAMINGS = ("short", "exact")
 _POSITION = re.compile(r"Parser error at line \d+ (between )?columns? \d+( and \d+)?: ")
 
 
@@ -59,6 +62,7 @@ class RdfOptions(TypedDict, total=False):
     format: str | None
     base: str | None
     max_triples: int
+    terms: str  # one of NAMINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,7 @@ def load_graph(
     format: str | None = None,  # noqa: A002
     base: str | None = None,
     max_triples: int = MAX_TRIPLES,
+    terms: str = "short",
     complete: bool = True,
     blanks: int = 0,
 ) -> RdfFacts:
@@ -90,13 +95,15 @@ def load_graph(
     """
     if entailment not in (None, "rdfs"):
         raise InputError(Problem("E407", f"unknown entailment {entailment!r}", hint="'rdfs' or None"))
-    reader = _Reader(_import_pyoxigraph(), Graph(max_triples), language, blanks)
+    if terms not in NAMINGS:
+        raise InputError(Problem("E407", f"unknown naming of terms {terms!r}", hint=f"one of {', '.join(NAMINGS)}"))
+    reader = _Reader(import_pyoxigraph(), Graph(max_triples), language, blanks, encode if terms == "exact" else _value)
     files = list(source) if isinstance(source, list | tuple) else [source]
     for file in files:
         reader.read(file, format, base)
-    if prefixes is None and reader.trouble is not None:
+    if prefixes is None and reader.trouble is not None and (terms == "short" or relations or transitive):
         raise refuse(reader.trouble, "say what prefixes mean: prefixes={...}")
-    names = AtomNames(reader.prefixes if prefixes is None else prefixes)
+    names = AtomNames(reader.prefixes if prefixes is None else prefixes, exact=terms == "exact")
     chosen = [transitive] if isinstance(transitive, str) else transitive
     entail(reader.graph, rdfs=entailment is not None, transitive=[names.expand(name) for name in chosen])
     wanted = name_relations(find_parts(reader.graph), relations, names, complete=complete) if relations else []
@@ -125,14 +132,6 @@ def _relations(
         yield name, arity, members[iri] if arity == 1 else [(names.atom(s), names.term(o)) for s, o in graph.pairs(iri)]
 
 
-def _import_pyoxigraph() -> Any:
-    try:
-        return import_module("pyoxigraph")
-    except ModuleNotFoundError:
-        hint = "install it: pip install 'etalis[rdf]'"
-        raise InputError(Problem("E412", "RDF is read by pyoxigraph, which is not installed", hint=hint)) from None
-
-
 def _name_of(file: Any) -> str:
     return str(file) if isinstance(file, str | Path) else str(getattr(file, "name", "the RDF text"))
 
@@ -140,11 +139,12 @@ def _name_of(file: Any) -> str:
 class _Lines:
     """Hands an open file over line by line, to the guard of XML first, and knows which line was the last."""
 
-    __slots__ = ("_ended", "_file", "_guard", "line")
+    __slots__ = ("_ended", "_file", "_guard", "_nesting", "line")
 
     def __init__(self, file: Any, guard: XmlGuard | None) -> None:
         self._file = file
         self._guard = guard
+        self._nesting = NestingGuard()
         self._ended = True
         self.line = 0
 
@@ -155,7 +155,12 @@ class _Lines:
         self._ended = piece[-1:] in (b"\n", "\n")
         if self._guard is not None:
             self._guard.feed(piece)
-        elif self.line == 1:
+            return piece
+        if not isinstance(piece, str):
+            self._nesting.feed(piece)
+        elif "<<" in piece:
+            self._nesting.feed(piece.encode(errors="surrogatepass"))
+        if self.line == 1:
             piece = piece.removeprefix("\ufeff" if isinstance(piece, str) else BOM_UTF8)
         return piece
 
@@ -168,6 +173,7 @@ class _Reader:
     graph: Graph
     language: str | None
     blanks: int
+    value: Callable[[Any], Term]  # of a literal
     prefixes: dict[str, str] = field(default_factory=dict)
     trouble: str | None = None  # what is wrong with the prefixes, if they are asked for
     nodes: dict[str, str] = field(default_factory=dict)  # one object for each IRI, however often it is read
@@ -224,7 +230,7 @@ class _Reader:
                 add((subject, share(predicate, predicate), share(name, name)))
             elif kind is text:
                 if o.language is None or self._is_wanted(o.language):
-                    add((subject, share(predicate, predicate), (_value(o),)))
+                    add((subject, share(predicate, predicate), (self.value(o),)))
             elif kind is blank:
                 add((subject, share(predicate, predicate), self._blank(o.value, labels)))
             else:

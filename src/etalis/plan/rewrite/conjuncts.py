@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from etalis.language.check.goals import COMPARISONS, conjuncts, indicator
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Term
+from etalis.logic.builtins.sparql import SPARQL_TESTS
 from etalis.logic.builtins.table import PROTECTED
 from etalis.logic.builtins.terms import TERM_TESTS
 from etalis.logic.builtins.text import TEXT_TESTS
@@ -81,7 +82,9 @@ def _is_pure(goal: Term, bound: Collection[str]) -> bool:
             return indicator(goal) in _PURE
 
 
-_PURE = ((TERM_TESTS.keys() | TEXT_TESTS.keys()) & PROTECTED) - COMPARISONS - {("is", 2)}  # these must be in line
+_PURE = (
+    ((SPARQL_TESTS.keys() | TERM_TESTS.keys() | TEXT_TESTS.keys()) & PROTECTED) - COMPARISONS - {("is", 2)}
+)  # these must be in line
 
 
 def are_harmless(tests: Iterable[p.Test]) -> bool:

@@ -36,7 +36,7 @@ _PURE = _HARMLESS | frozenset(
 )
 _SAME = frozenset({("=", 2), ("==", 2)})
 _CONTROL = frozenset({(",", 2), (";", 2), ("->", 2), ("\\+", 1), ("not", 1)})
-_SILENT = (BINDS_NOTHING - COMPARISONS) | {("=", 2), ("true", 0), ("fail", 0), ("false", 0)}
+_SILENT = (BINDS_NOTHING - COMPARISONS) | {("=", 2), ("sparql", 2), ("true", 0), ("fail", 0), ("false", 0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def _keyed_tests(tests: tuple[p.Test, ...]) -> tuple[p.Test, ...]:
 
 def _keyed_join(node: p.Join, above: tuple[_Needed, ...]) -> p.Join:
     needed = _all_needed(node, () if node.policy.restricts else above)
-    pairs = () if node.policy.keep == "newest" or node.optional or _counts(node) else _chosen(node, needed)
-    below = () if node.policy.restricts or node.optional else needed
+    pairs = () if node.policy.keep == "newest" or node.alone or _counts(node) else _chosen(node, needed)
+    below = () if node.policy.restricts or node.alone else needed
     left, right = _keyed(node.left, below), _keyed(node.right, below)
     return replace(node, left=left, right=right, tests=_keyed_tests(node.tests), keys_on=pairs)
 

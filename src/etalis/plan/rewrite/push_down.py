@@ -110,7 +110,7 @@ def _acts(test: p.Test) -> bool:
 def _operands(node: p.Node) -> Iterator[str]:
     """Yield the operands that may be filtered: none that is counted, or of which its operator would report a value."""
     match node:
-        case p.Join(optional=False):
+        case p.Join(alone=None):
             yield from ("left", "right")
         case p.Repetition(left=left, least=least, most=most) if left is not None and _is_count(least, most):
             yield "left"

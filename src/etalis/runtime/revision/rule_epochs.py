@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.plan.keys import Kind
-from etalis.runtime.operators.base import Waiter
+from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.partition_state import Fifo, Table, fifos_of, logs_of, tables_of
 from etalis.runtime.operators.store import Doubles
@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from etalis.runtime.ruleset import RuleSet
 
 TimerData = tuple[int, int, Hashable, Any]  # due, since, place of the owner, payload
-_PLAIN = (dict, deque, Blockers, LooseBlockers, EventLog, Doubles, Waiter)  # what keeps plain instances alone
+_PLAIN = (
+    dict,
+    deque,
+    Blockers,
+    LooseBlockers,
+    EventLog,
+    Doubles,
+    Unmatched,
+    Waiter,
+)  # what keeps plain instances alone
 Slot = tuple[Hashable, int]  # a part of the state, and the number of one of its stores
 
 

@@ -1,0 +1,154 @@
+"""What the original's own parser took in FILTER and DO: comparisons, assignments and goals, joined by `&&`.
+
+`?bonus is (?p2 - ?p1) * 100` binds; `rdf_store(?company, hasCEO, ?ceo)` and any other name that is no function of
+SPARQL is a goal over the knowledge; `write(..)`, `write_space(n)` and `write_nl(n)` are left out. A group that is an
+aggregate over a triple is `Folded`.
+"""
+
+from __future__ import annotations
+
+from etalis.epsparql import syntax as s
+from etalis.epsparql.read.expressions import LEVELS, PROLOG, read_expression
+from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, SAME
+from etalis.epsparql.read.query_text import QueryText, describe
+from etalis.epsparql.read.terms import begins_constant, read_constant, read_var
+from etalis.epsparql.read.words import REFUSED_FUNCTIONS
+from etalis.language.syntax import Compound, Const, ListTerm, Term
+from etalis.temporal.aggregate import FOLDS
+
+_INSIDE = (LEVELS.keys() | PROLOG.keys()) - {"&&"}
+_PRINTED = frozenset(("write", "write_space", "write_nl"))
+
+
+def read_conjunction(r: QueryText) -> list[s.Element]:
+    """Read what stands behind FILTER or DO."""
+    return _read_bracketed(r) if r.sees("(") else _read_part(r)
+
+
+def _read_bracketed(r: QueryText) -> list[s.Element]:
+    """Read parts joined by `&&` in brackets; where `||` joins them, they are one expression."""
+    opening = r.at
+    r.deepen()
+    r.take()
+    if _find_end(r, opening)[1]:
+        found = _as_tests(read_expression(r))
+    else:
+        found = _read_part(r)
+        while r.accept("&&"):
+            found += _read_part(r)
+    r.close(")", opening)
+    r.depth -= 1
+    return found
+
+
+def _find_end(r: QueryText, opening: int) -> tuple[int, bool]:
+    """Return the place behind a bracket and what it holds, and whether `||` stands right inside."""
+    depth, alternatives = 0, False
+    for place in range(opening, len(r.tokens)):
+        token = r.tokens[place]
+        if token.kind == "sign" and token.text in ("(", ")"):
+            depth += 1 if token.text == "(" else -1
+            if depth == 0:
+                return place + 1, alternatives
+        alternatives = alternatives or (depth == 1 and token.text == "||")
+    return len(r.tokens) - 1, alternatives
+
+
+def _read_part(r: QueryText) -> list[s.Element]:
+    """Read an assignment, a goal, a condition, or several in brackets of their own."""
+    first, token = r.at, r.token
+    after = r.following
+    if r.sees("(") and not _operator_at(r, _find_end(r, first)[0]):
+        return _read_bracketed(r)
+    if token.kind == "var" and after.kind == "word" and after.text.lower() == "is":
+        variable = read_var(r, "an assignment")
+        r.take()
+        expression = read_expression(r, LEVELS["+"])
+        return [s.BindAs(expression, variable, r.span_from(first))]
+    if token.kind == "word" and after.text == "(" and not _is_function(token.text.lower()):
+        goal = _read_goal(r)
+        if goal.name in _PRINTED:
+            hint = "a query prints nothing; its results are events"
+            r.report("W130", f"{goal.name} is left out", r.span_of(token), hint)
+            return []
+        return [s.AskGoal(goal, r.span_from(first))]
+    return _as_tests(read_expression(r, LEVELS["="]))
+
+
+def _operator_at(r: QueryText, place: int) -> bool:
+    """Tell whether an operator of expressions, but for `&&`, stands at a place."""
+    token = r.tokens[place]
+    return (token.kind == "sign" and token.text in _INSIDE) or token.text.upper() in ("IN", "NOT")
+
+
+def _as_tests(expression: Term) -> list[s.Element]:
+    """Return the conjuncts of a condition, each as a filter."""
+    found: list[s.Element] = []
+    while isinstance(expression, Compound) and expression.name == "&&":
+        expression, last = expression.args
+        found[:0] = _as_tests(last)
+    return [s.FilterBy(expression, expression.span), *found]
+
+
+def _is_function(name: str) -> bool:
+    return name in FUNCTIONS or name in SAME or name in REFUSED_FUNCTIONS or name in AGGREGATES
+
+
+def _read_goal(r: QueryText) -> Compound:
+    """Read a predicate with its arguments."""
+    first = r.at
+    r.deepen()
+    name = r.take().text
+    opening = r.at
+    r.expect("(", f"the goal {name}")
+    arguments: list[Term] = []
+    while not r.sees(")"):
+        if arguments:
+            r.expect(",", f"the goal {name}")
+        arguments.append(_read_argument(r))
+    r.close(")", opening)
+    r.depth -= 1
+    return Compound(name, tuple(arguments), r.span_from(first))
+
+
+def _read_argument(r: QueryText) -> Term:
+    if r.token.kind == "var":
+        return read_var(r, "a goal")
+    if r.token.kind == "word" and r.following.text == "(":
+        return _read_goal(r)
+    if r.sees("["):
+        return _read_list(r)
+    if not begins_constant(r):
+        raise r.refusal("E108", f"an argument is missing before {describe(r.token)}", r.token)
+    return read_constant(r)
+
+
+def _read_list(r: QueryText) -> ListTerm:
+    opening = r.at
+    r.deepen()
+    r.take()
+    items: list[Term] = []
+    while not r.sees("]"):
+        if items:
+            r.expect(",", "a list")
+        items.append(_read_argument(r))
+    r.close("]", opening)
+    r.depth -= 1
+    return ListTerm(tuple(items), None, r.span_from(opening))
+
+
+def read_aggregate_group(r: QueryText) -> s.Folded:
+    """Read `aggregate(sum(?price), rdf(?company, hasStockPrice, ?price), ?sum)`."""
+    first = r.at
+    goal = _read_goal(r)
+    match goal.args:
+        case (Compound(name=kind, args=values), Compound(name="rdf", args=(subject, predicate, value)), result) if (
+            kind in FOLDS and len(values) < 2
+        ):
+            triple = s.Triple(subject, predicate, value, goal.args[1].span)
+            return s.Folded(kind, values[0] if values else None, triple, result, r.span_from(first))
+        case (Const(value=str(kind)), Compound(name="rdf", args=(subject, predicate, value)), result) if kind in FOLDS:
+            triple = s.Triple(subject, predicate, value, goal.args[1].span)
+            return s.Folded(kind, None, triple, result, r.span_from(first))
+    hint = "write aggregate(sum(?price), rdf(?company, hasStockPrice, ?price), ?sum)"
+    raise r.refusal("E108", "this is no aggregate over a triple", r.span_from(first), hint)

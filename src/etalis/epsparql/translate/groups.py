@@ -1,0 +1,491 @@
+"""Group patterns as solutions: joins in written order, filters last, as SPARQL evaluates them.
+
+The elements of a group are joined by `and`, chains by `seq` and `equals` and their outer forms; FILTER and BIND are
+conditions on what stands before them; NOT EXISTS is `cnot`. What reads the background alone is a goal beside its
+neighbours. Whatever `check` refuses has been refused before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TypeAlias, assert_never
+
+from etalis.epsparql import syntax as q
+from etalis.epsparql.scope import is_sequence
+from etalis.epsparql.translate import expressions as e
+from etalis.epsparql.translate.missing import agreement, maybe, partners, witness
+from etalis.epsparql.translate.naming import VariableNames
+from etalis.epsparql.translate.paths import PathTranslator, expand
+from etalis.epsparql.translate.refusals import refuse
+from etalis.epsparql.translate.solutions import (
+    NONE,
+    TRUE,
+    UNIT,
+    Names,
+    Solutions,
+    Timed,
+    Timeless,
+    conjunction,
+    either,
+    join,
+    negation,
+    pair,
+    rename_pattern,
+    rename_term,
+    test_with,
+    union,
+    variables_of,
+)
+from etalis.epsparql.translate.triples import PatternScope, TripleTranslator
+from etalis.errors import ProgramError, Span
+from etalis.language.syntax import (
+    Aggregate,
+    Binary,
+    Compound,
+    Condition,
+    Const,
+    EventPattern,
+    Negation,
+    Or,
+    Pattern,
+    Side,
+    Term,
+    Var,
+    Within,
+)
+from etalis.language.traversal import postorder
+
+Filters: TypeAlias = tuple[q.FilterBy | q.Exists, ...]
+OPERATORS: dict[str, tuple[str, Side | None]] = {
+    "SEQ": ("seq", None),
+    "EQUALS": ("equals", None),
+    "OPTIONALSEQ": ("seq", "right"),
+    "SEQOPTIONAL": ("seq", "left"),
+    "OPTIONALEQUALS": ("equals", "right"),
+    "EQUALSOPTIONAL": ("equals", "left"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOperand:
+    """A group without its filters, and these."""
+
+    found: Solutions
+    filters: Filters
+    span: Span | None
+    is_sequence: bool
+
+
+@dataclass(slots=True)
+class GroupTranslator:
+    """Turns the groups of one query into solutions; `infers_windows` where a bound on getDURATION() is a window too."""
+
+    triples: TripleTranslator
+    paths: PathTranslator
+    infers_windows: bool
+    project: Callable[[GroupTranslator, q.StreamQuery, PatternScope], Solutions]
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @property
+    def names(self) -> VariableNames:
+        return self.triples.names
+
+    def group(self, group: q.GroupPattern, scope: PatternScope) -> Solutions:
+        """Return the solutions of a group."""
+        operand = self._operand(group, scope)
+        return self._filter(operand.found, operand, operand.filters, scope)
+
+    def _operand(self, group: q.GroupPattern, scope: PatternScope) -> GroupOperand:
+        filters = tuple(element for element in group.elements if isinstance(element, q.FilterBy | q.Exists))
+        inner = replace(scope, is_blocked=True) if any(isinstance(test, q.Exists) for test in filters) else scope
+        found = UNIT
+        for element in group.elements:
+            if not isinstance(element, q.FilterBy | q.Exists):
+                found = self._add(found, element, inner)
+        return GroupOperand(found, filters, group.span, is_sequence(group))
+
+    def _add(self, found: Solutions, element: q.Element, scope: PatternScope) -> Solutions:
+        """Return what is found so far together with the next element of the group."""
+        match element:
+            case q.Optional(group=group):
+                inner = replace(scope, lifted=None)
+                return self._optional(found, self._operand(group, inner), inner)
+            case q.Minus(group=group):
+                return self._minus(found, self.group(group, replace(scope, lifted=None)).timeless)
+            case q.BindAs(expression=expression, variable=variable):
+                if self._looks_out(expression, found, scope):
+                    raise _too_far(element.span)
+                return self.bind(found, expression, variable)
+            case _:
+                return join(found, self._element(element, scope), self.names)
+
+    def _element(self, element: q.Element, scope: PatternScope) -> Solutions:
+        """Return the solutions of an element by itself."""
+        match element:
+            case q.Triple():
+                return self._triple(element, scope)
+            case q.GroupPattern():
+                return self.group(element, scope)
+            case q.Chain():
+                return self._chain(element, scope)
+            case q.Alternatives(groups=groups):
+                inner = replace(scope, is_branch=True)
+                return union(self.group(group, inner) for group in groups)
+            case q.Scoped(kind="graph", name=name, group=group):
+                return self.group(group, replace(scope, graph=self.names.term(name)))
+            case q.Scoped(name=name, group=group):
+                return self.group(group, replace(scope, stream=self.names.term(name)))
+            case q.Values():
+                return self.values(element)
+            case q.SubSelect(query=query):
+                return self.project(self, query, replace(scope, seen=None))
+            case q.Folded():
+                return self._folded(element)
+            case q.AskGoal(goal=goal):
+                return self._goal(goal)
+            case q.Optional() | q.Minus() | q.BindAs() | q.FilterBy() | q.Exists():
+                raise AssertionError("no element by itself")
+            case _:
+                assert_never(element)
+
+    # elements
+
+    def _triple(self, triple: q.Triple, scope: PatternScope) -> Solutions:
+        path = triple.predicate
+        if not isinstance(path, Compound):
+            s, p, o = map(self.names.term, (triple.subject, path, triple.object))
+            return self.triples.read(s, p, o, scope)
+        expanded = expand(triple, (f"_:path{number}" for number in self.numbers))
+        if expanded is not triple:
+            return self._element(expanded, scope)
+        s, o = self.names.term(triple.subject), self.names.term(triple.object)
+        return Solutions(timeless=self.paths.read(s, path, o))
+
+    def values(self, values: q.Values) -> Solutions:
+        """Return the rows of VALUES as facts; UNDEF agrees with anything."""
+        variables = tuple(self.names.of(v.name) for v in values.variables)
+        if not values.rows:
+            return Solutions(timeless=Timeless((Const("fail"),), frozenset(variables)))
+        name = self.triples.facts.add_values(values.rows)
+        columns = zip(variables, zip(*values.rows, strict=True), strict=True)
+        sure = frozenset(v for v, cells in columns if all(cell is not None for cell in cells))
+        goal = Compound(name, tuple(map(Var, variables))) if variables else Const(name)
+        return Solutions(timeless=Timeless((goal,), sure, frozenset(variables) - sure))
+
+    def _folded(self, folded: q.Folded) -> Solutions:
+        triple = folded.triple
+        event = EventPattern("rdf", tuple(map(self.names.term, (triple.subject, triple.predicate, triple.object))))
+        value = None if folded.value is None else self.names.term(folded.value)
+        result = self.names.term(folded.result)
+        aggregated = variables_of(*(() if value is None else (value,)))
+        binds = (variables_of(*event.args) - aggregated) | variables_of(result)
+        return Solutions(Timed(Aggregate(folded.kind, value, event, result), binds))
+
+    def _goal(self, goal: Compound) -> Solutions:
+        renamed = rename_term(goal, {name: self.names.of(name) for name in variables_of(goal)})
+        if isinstance(renamed, Compound) and (renamed.name, len(renamed.args)) == ("rdf_store", 3):
+            renamed = replace(renamed, name="rdf")
+        return Solutions(timeless=Timeless((renamed,), NONE, variables_of(renamed)))
+
+    # chains
+
+    def _chain(self, chain: q.Chain, scope: PatternScope) -> Solutions:
+        inner = replace(scope, is_instant=scope.is_instant or chain.within == 0)
+        if not chain.operators:
+            found = self.group(chain.groups[0], inner)
+        else:
+            apart = replace(inner, lifted=None)
+            may_miss = any(operator.startswith("OPTIONAL") for operator in chain.operators)
+            first = self._operand(chain.groups[0], apart if may_miss else inner)
+            for operator, group in zip(chain.operators, chain.groups[1:], strict=True):
+                within = apart if operator.endswith("OPTIONAL") else inner
+                timed = self._pair(operator, first, self._operand(group, within), inner)
+                first = GroupOperand(Solutions(timed), (), chain.span, is_sequence=True)
+            found = first.found
+        if chain.within is None or found.timed is None:
+            return found
+        return replace(found, timed=replace(found.timed, pattern=Within(found.timed.pattern, chain.within)))
+
+    def _pair(self, word: str, first: GroupOperand, second: GroupOperand, scope: PatternScope) -> Timed:
+        """Return two operands under a temporal operator; the filters of one that may be missing join them."""
+        operator, alone = OPERATORS[word]
+        if alone is None:
+            return pair(operator, self._side(first, first.filters, scope), self._side(second, second.filters, scope))
+        missing, other = (second, first) if alone == "left" else (first, second)
+        own, shared = self._split(missing, other.found.binds)
+        kept = self._side(other, other.filters, scope)
+        partner = self._side(missing, own, replace(scope, lifted=None))
+        partner = self._joined(partner, shared, kept.binds, scope, missing.span)
+        a, b = (kept, partner) if alone == "left" else (partner, kept)
+        return pair(operator, a, b, alone, missing.span)
+
+    def _side(self, operand: GroupOperand, filters: Filters, scope: PatternScope) -> Timed:
+        """Return the solutions of an operand that have a time."""
+        timed = self._filter(operand.found, operand, filters, scope).timed
+        assert timed is not None, "operands have a time"
+        return _whole(timed) if scope.is_blocked and not operand.is_sequence else timed
+
+    def _split(self, operand: GroupOperand, others: Names) -> tuple[Filters, Filters]:
+        """Part the filters of a group that may be missing: its own, and those that see variables of the other side."""
+        outside = others - frozenset.intersection(*(part.sure for part in operand.found.parts))
+        own: list[q.FilterBy | q.Exists] = []
+        shared: list[q.FilterBy | q.Exists] = []
+        for test in operand.filters:
+            if isinstance(test, q.Exists):
+                looks_at = frozenset(map(self.names.of, e.looked_at(test.group)))
+                (shared if looks_at & outside else own).append(test)
+                continue
+            for part in e.conjuncts(test.expression):
+                looks_at = e.mentioned(part, self.names)
+                (shared if looks_at & outside else own).append(q.FilterBy(part, test.span))
+        return tuple(own), tuple(shared)
+
+    def _joined(
+        self,
+        partner: Timed,
+        shared: Filters,
+        others: Names,
+        scope: PatternScope,
+        span: Span | None,
+        lifted: Sequence[Term] = (),
+    ) -> Timed:
+        """Return a side that may be missing with the conditions that join it; they see its own interval."""
+        if not shared and not lifted:
+            return partner
+        ends = self._ends() if any(isinstance(t, q.FilterBy) and e.asks_time(t.expression) for t in shared) else None
+        if ends is not None:
+            pattern = test_with(partner.pattern, "check", conjunction(ends.goals))
+            partner = Timed(pattern, partner.sure | {ends.start, ends.end}, partner.maybe)
+        goals = [self._test(test, partner.binds | others, ends, scope) for test in shared]
+        goal = conjunction((*goals, *lifted))
+        apart, looked_at = others - partner.binds, variables_of(goal) & others
+        if not looked_at & apart and not looked_at <= partner.sure:  # one of both sides, which is perhaps unbound here
+            if not apart:
+                raise refuse("a FILTER sees a variable that both sides have", span, "give one of them another name")
+            goal = conjunction((goal, Compound(";", (Compound("var", (Var(min(apart)),)), TRUE))))
+        return replace(partner, pattern=Condition("where", partner.pattern, goal))
+
+    def _test(self, test: q.FilterBy | q.Exists, visible: Names, ends: e.GroupEnds | None, scope: PatternScope) -> Term:
+        """Return a filter as a goal over variables that are visible."""
+        if isinstance(test, q.FilterBy):
+            return Compound("sparql", (e.to_rule(test.expression, self.names, visible, ends),))
+        around = Timed(_NOTHING, visible)
+        inside = replace(scope, is_instant=False, seen=around, lifted=None)
+        operand = self._operand(test.group, inside)
+        own, shared = self._split(operand, visible)
+        inner = self._filter(operand.found, operand, own, inside)
+        if inner.timed is not None:
+            hint = "write the FILTER behind the operator, or give the group the variables that it needs"
+            raise refuse("NOT EXISTS over a stream joins variables of the other side", test.span, hint)
+        assert inner.timeless is not None
+        goal = witness(visible, inner.timeless, self._goals(shared, visible | inner.binds, scope), self.names)
+        return negation(goal if test.negated else negation(goal))
+
+    def _goals(self, shared: Filters, visible: Names, scope: PatternScope) -> tuple[Term, ...]:
+        return tuple(self._test(test, visible, None, scope) for test in shared)
+
+    # conditions
+
+    def _ends(self) -> e.GroupEnds:
+        return e.GroupEnds(self.names.fresh("Start"), self.names.fresh("End"))
+
+    def _filter(self, found: Solutions, operand: GroupOperand, filters: Filters, scope: PatternScope) -> Solutions:
+        """Return the solutions that pass filters of their group."""
+        for test in filters:
+            if isinstance(test, q.Exists):
+                found = self._exists(found, test, operand, scope)
+            else:
+                for part in e.conjuncts(test.expression):
+                    if self._looks_out(part, found, scope):
+                        found = self._lift(found, part, scope, test.span)
+                    else:
+                        found = self._tested(found, part)
+        return found
+
+    def _looks_out(self, expression: Term, found: Solutions, scope: PatternScope) -> bool:
+        """Tell whether an expression in a group of EXISTS looks at a variable of the solution that it is asked for."""
+        if scope.seen is None:
+            return False
+        sure = frozenset.intersection(*(part.sure for part in found.parts))
+        return bool((e.mentioned(expression, self.names) - sure) & scope.seen.binds)
+
+    def _lift(self, found: Solutions, expression: Term, scope: PatternScope, span: Span | None) -> Solutions:
+        """Have a filter of a group inside of EXISTS asked of the whole, with the solution that EXISTS is asked for."""
+        looked_at = e.mentioned(expression, self.names)
+        sure = frozenset.intersection(*(part.sure for part in found.parts))
+        if scope.lifted is None or scope.seen is None or (looked_at & found.binds) - sure:
+            raise _too_far(span)
+        if looked_at & (scope.seen.maybe - sure):
+            raise _too_far(span)
+        ends = self._ends() if e.asks_time(expression) else None
+        goal: Term = Compound("sparql", (e.to_rule(expression, self.names, sure | scope.seen.binds, ends),))
+        if scope.is_branch:
+            mark = Var(self.names.fresh("Branch"))
+            goal = Compound(";", (Compound("->", (Compound("nonvar", (mark,)), goal)), TRUE))
+            found = found.ask("where", Compound("=", (mark, Const(1))))
+        scope.lifted.append(goal)
+        if ends is not None and found.timed is not None:
+            pattern = test_with(found.timed.pattern, "check", conjunction(ends.goals))
+            found = replace(found, timed=replace(found.timed, pattern=pattern))
+        return found
+
+    def _tested(self, found: Solutions, expression: Term) -> Solutions:
+        timed, timeless = found.timed, found.timeless
+        parts = list(e.conjuncts(expression))
+        if timed is not None:
+            lengths = [length for part in parts if (length := e.window(part)) is not None]
+            if lengths and self.infers_windows and _is_inner(timed.pattern):
+                timed = replace(timed, pattern=Within(timed.pattern, min(lengths)))
+            timed = replace(timed, pattern=self._condition(timed, parts, lambda part: (part,)))
+        if timeless is not None:
+            goals = [Compound("sparql", (e.to_rule(part, self.names, timeless.binds, None),)) for part in parts]
+            timeless = timeless.look_at(NONE.union(*(e.mentioned(part, self.names) for part in parts)), *goals)
+        return replace(found, timed=timed, timeless=timeless)
+
+    def _condition(self, timed: Timed, parts: list[Term], arguments: Callable[[Term], tuple[Term, ...]]) -> Pattern:
+        """Return a pattern of which expressions are asked: `sparql(E)`, or what `arguments` make of it."""
+        pattern = timed.pattern
+        plain = [part for part in parts if not e.asks_time(part)]
+        for some, ends in ((plain, None), ([part for part in parts if part not in plain], self._ends())):
+            goals = [Compound("sparql", arguments(e.to_rule(part, self.names, timed.binds, ends))) for part in some]
+            if some:
+                kind, times = ("where", ()) if ends is None else ("check", ends.goals)
+                pattern = test_with(pattern, kind, conjunction((*times, *goals)))
+        return pattern
+
+    def bind(self, found: Solutions, expression: Term, variable: Var) -> Solutions:
+        """Return solutions with the value of an expression under a new name."""
+        name = self.names.of(variable.name)
+        timed, timeless = found.timed, found.timeless
+        if timed is not None:
+            pattern = self._condition(timed, [expression], lambda value: (value, Var(name)))
+            timed = Timed(pattern, timed.sure, timed.maybe | {name})
+        if timeless is not None:
+            goal = Compound("sparql", (e.to_rule(expression, self.names, timeless.binds, None), Var(name)))
+            timeless = timeless.look_at(e.mentioned(expression, self.names), goal)
+            timeless = replace(timeless, maybe=timeless.maybe | {name})
+        return replace(found, timed=timed, timeless=timeless)
+
+    # what may be missing, or must be
+
+    def _optional(self, found: Solutions, operand: GroupOperand, scope: PatternScope) -> Solutions:
+        """Return solutions with those of a group where there are any."""
+        own, shared = self._split(operand, found.binds)
+        group = self._filter(operand.found, operand, own, scope)
+        timed, timeless = found.timed, found.timeless
+        if timed is not None and group.timed is not None:
+            timed = self._optional_event(timed, group.timed, group.timeless, shared, scope)
+        elif timed is not None and group.timeless is not None:
+            goal = self._maybe(timed.binds, group.timeless, shared, scope)
+            pattern = test_with(timed.pattern, "event_multiply", goal)
+            timed = Timed(pattern, timed.sure, (timed.binds | group.binds) - timed.sure)
+        if timeless is not None and group.timeless is not None:
+            goal = self._maybe(timeless.binds, group.timeless, shared, scope)
+            looked_at = timeless.look_at(variables_of(goal) | group.timeless.binds, goal)
+            fragile = looked_at.fragile | (group.timeless.binds - timeless.sure)
+            added = (timeless.binds | group.timeless.binds) - timeless.sure
+            timeless = replace(looked_at, maybe=added, fragile=fragile)
+        return Solutions(timed, timeless, found.branches)
+
+    def _maybe(self, known: Names, goals: Timeless, shared: Filters, scope: PatternScope) -> Term:
+        return maybe(partners(known, goals, self._goals(shared, known | goals.binds, scope), self.names))
+
+    def _optional_event(
+        self, timed: Timed, partner: Timed, goals: Timeless | None, shared: Filters, scope: PatternScope
+    ) -> Timed:
+        """Return matches with those partners of the same stamp, or in the background, that there are."""
+        joined = self._joined(partner, shared, timed.binds, scope, None)
+        if goals is None:
+            return pair("equals", timed, joined, "left")
+        known = partners(timed.binds, goals, self._goals(shared, timed.binds | goals.binds, scope), self.names)
+        without = replace(timed, pattern=test_with(timed.pattern, "where", negation(known)))
+        with_known = replace(timed, pattern=test_with(timed.pattern, "where", negation(negation(known))))
+        multiplied = test_with(timed.pattern, "event_multiply", known)
+        sure = timed.sure | goals.sure
+        whole = either(
+            pair("equals", without, joined, "left"),
+            pair("equals", with_known, joined),
+            Timed(multiplied, sure, (timed.binds | goals.binds) - sure),
+        )
+        assert whole is not None
+        return whole
+
+    def _minus(self, found: Solutions, taken: Timeless | None) -> Solutions:
+        """Return the solutions with which none of the background's agrees in a bound variable."""
+        assert taken is not None, "MINUS reads the background"
+        timed, timeless = found.timed, found.timeless
+        if timed is not None:
+            goal = agreement(timed.sure, timed.binds, taken, self.names)
+            timed = replace(timed, pattern=test_with(timed.pattern, "where", TRUE if goal is None else negation(goal)))
+        if timeless is not None:
+            goal = agreement(timeless.sure, timeless.binds, taken, self.names)
+            if goal is not None:
+                timeless = timeless.look_at(taken.binds, negation(goal))
+        return replace(found, timed=timed, timeless=timeless)
+
+    def _exists(self, found: Solutions, test: q.Exists, around: GroupOperand, scope: PatternScope) -> Solutions:
+        """Return the solutions inside of whose interval, or in the background, a group has one, or has none."""
+        timed, timeless = found.timed, found.timeless
+        if timed is not None:
+            inner, shared, lifted = self._blockers(test, timed, scope)
+            if inner.timeless is not None:
+                goals = (*self._goals(shared, timed.binds | inner.binds, scope), *lifted)
+                goal = witness(timed.binds, inner.timeless, goals, self.names)
+                asked = negation(goal if test.negated else negation(goal))
+                timed = replace(timed, pattern=test_with(timed.pattern, "where", asked))
+            if inner.timed is not None:
+                kept = timed if around.is_sequence else _whole(timed)
+                joined = self._joined(inner.timed, shared, timed.binds, scope, test.span, lifted)
+                local = {name: self.names.fresh(name) for name in sorted(inner.timed.binds - timed.binds)}
+                absent = rename_pattern(joined.pattern, local)
+                timed = replace(timed, pattern=Negation("cnot", kept.pattern, absent))
+        if timeless is not None:
+            known = Timed(_NOTHING, timeless.sure, timeless.maybe)
+            inner, shared, lifted = self._blockers(test, known, scope)
+            if inner.timeless is not None:
+                goals = (*self._goals(shared, timeless.binds | inner.binds, scope), *lifted)
+                goal = witness(timeless.binds, inner.timeless, goals, self.names)
+                timeless = timeless.look_at(variables_of(goal), negation(goal if test.negated else negation(goal)))
+        return replace(found, timed=timed, timeless=timeless)
+
+    def _blockers(self, test: q.Exists, known: Timed, scope: PatternScope) -> tuple[Solutions, Filters, list[Term]]:
+        """Return the solutions of a group of EXISTS, and what is to be asked of them with the one that is known."""
+        seen = known if scope.seen is None else replace(known, maybe=known.maybe | (scope.seen.binds - known.sure))
+        lifted: list[Term] = []
+        inside = replace(scope, is_instant=False, is_blocked=False, is_branch=False, seen=seen, lifted=lifted)
+        operand = self._operand(test.group, inside)
+        own, shared = self._split(operand, seen.binds)
+        if scope.seen is not None:
+            outer = scope.seen.binds - known.binds
+            for each in shared:
+                looks_at = e.looked_at(each if isinstance(each, q.Exists) else q.GroupPattern((each,)))
+                if frozenset(map(self.names.of, looks_at)) & outer:
+                    raise _too_far(each.span)
+        return self._filter(operand.found, operand, own, inside), shared, lifted
+
+
+_NOTHING = EventPattern("nothing", ())  # a pattern that only its variables are asked of
+
+
+def _too_far(span: Span | None) -> ProgramError:
+    message = "an expression deep inside of EXISTS looks at a variable from outside of it"
+    return refuse(message, span, "write it as a FILTER of the group of EXISTS itself")
+
+
+def _whole(timed: Timed) -> Timed:
+    """Return a pattern that counts as one part, also where it is a sequence: a negation then looks inside all of it."""
+    pattern = timed.pattern
+    while isinstance(pattern, Condition | Within | Negation):
+        pattern = pattern.pattern
+    is_chain = isinstance(pattern, Binary) and pattern.operator == "seq" and pattern.alone is None
+    return replace(timed, pattern=Or(timed.pattern, timed.pattern)) if is_chain else timed
+
+
+def _is_inner(pattern: Pattern) -> bool:
+    """Tell whether all joins of a pattern are inner ones, so that a bound on the whole is one on every part."""
+    return not any(
+        isinstance(node, Aggregate) or (isinstance(node, Binary) and node.alone is not None)
+        for node in postorder(pattern)
+    )

@@ -1,0 +1,1 @@
+"""The expressions of SPARQL 1.1 over RDF terms in the exact naming."""

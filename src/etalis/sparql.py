@@ -1,0 +1,249 @@
+"""EP-SPARQL for hosts: `compile_sparql` makes a program of queries, with the background that they read.
+
+A query becomes rules over `rdf(S, P, O)` (`epsparql.translate`), so queries run wherever programs do: event at a time,
+over tables and on Spark; and rules may stand beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from heapq import merge
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from etalis.data.values import Value
+from etalis.engine import Engine
+from etalis.epsparql import syntax as q
+from etalis.epsparql.check import check
+from etalis.epsparql.read import read_collect
+from etalis.epsparql.reads import known_predicates
+from etalis.epsparql.results import to_json, to_trig
+from etalis.epsparql.stream_entailment import close
+from etalis.epsparql.translate.schema import StreamSchema
+from etalis.epsparql.translate.unit import NO_SCHEMA, Translation, translate
+from etalis.errors import InputError, OptionError, Problem, ProgramError
+from etalis.formats import Item, Row, feed, read
+from etalis.formats.row import reading_of
+from etalis.language.attributes import Signature
+from etalis.language.check.checks import findings
+from etalis.language.read.parser import parse_collect
+from etalis.language.rules import events_in, labelled_rules
+from etalis.language.syntax import EventDeclaration, Tree
+from etalis.logic.knowledge.loaders import LoadedRows
+from etalis.logic.rdf.exact_terms import encode
+from etalis.logic.rdf.load import load_graph
+from etalis.program import Program
+from etalis.runtime.compiled import compile_tree
+from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
+from etalis.temporal.event import Event
+from etalis.temporal.interval import EARLIEST
+
+KnownTriple = tuple[Value, Value, Value]
+TRIPLE = "rdf"
+NO_STREAMS: Mapping[str, str | Path] = MappingProxyType({})
+_RULES = "<rules>"
+_WIDTHS = {
+    3: "no query names a graph or a stream: rdf(S, P, O)",
+    5: "a query names a graph or a stream: rdf(S, P, O, Graph, Stream)",
+}
+_UNBOUNDED = "W209"
+_OWN_RESULT = "E243"
+_EMPTY = "E212"  # no match fits into a window: a query may be without solutions
+
+
+def compile_sparql(
+    text: str, *, name: str = "<query>", vocabulary: str | None = None, prefixes: Mapping[str, str] | None = None,
+    streams: Mapping[str, str | Path] = NO_STREAMS, streamed: Iterable[str] = (), background: Any = None,
+    background_predicates: Iterable[str] = (), rules: str = "", dialect: str | None = None, policy: str | None = None,
+    entailment: str | None = "rdfs", transitive: Sequence[str] = (), strict: bool = False, **flags: object,
+) -> Program:  # fmt: skip
+    """Compile queries of EP-SPARQL; raise a ProgramError with all that is wrong, and warn of what looks wrong.
+
+    `background` is an RDF file, a list of these, or triples of pyoxigraph; a mapping from IRIs to these says what FROM
+    names. `streams` are files by the IRIs of their streams, for `program.run_streams`. `streamed` and
+    `background_predicates` are IRIs of predicates that are read in streams too, or never.
+    `rules` is a program that runs beside the queries: it sees triples as `rdf(S, P, O)`, terms in the exact naming, and
+    the queries by their names. `prefixes` and `vocabulary` add to what the text declares. Policies are those of rules,
+    `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None.
+    """
+    unit, noted = read_collect(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
+    _raise_errors(noted)
+    over_background = partial(
+        _translate, unit, frozenset(map(_bracketed, streamed)), frozenset(map(_bracketed, background_predicates)),
+        entailment, transitive, policy, is_alone=not rules,
+    )  # fmt: skip
+    first = over_background(background)
+    program = _make_program(first, [*noted, *first.problems], rules, name, flags, strict=strict)
+    program.queries = first.translation.heads
+    program.streams = {_bracketed(iri): source for iri, source in streams.items()}
+    program.compiled.background = first.held
+    program.read_background = partial(_read_again, over_background, first)
+    return program
+
+
+@dataclass(frozen=True, slots=True)
+class _OverBackground:
+    """Queries over a background: their rules, the facts that these ask, the predicates that no stream may have."""
+
+    translation: Translation
+    facts: Mapping[tuple[str, int], list[tuple[Value, ...]]]
+    held: frozenset[Value]
+    problems: list[Problem]
+
+
+def _translate(
+    unit: q.Unit, streamed: frozenset[str], held: frozenset[str], entailment: str | None, transitive: Sequence[str],
+    policy: str | None, background: Any, *, is_alone: bool,
+) -> _OverBackground:  # fmt: skip
+    loaded = _load_background(unit, background)
+    closed = close(loaded, entailment is not None, transitive)
+    known = known_predicates(unit, loaded, closed, streamed, held, rdfs=entailment is not None)
+    problems = check(unit, known)
+    _raise_errors(problems)
+    schema = NO_SCHEMA if entailment is None else StreamSchema(closed)
+    translated = translate(unit, known, schema, policy=policy, is_alone=is_alone)
+    facts: dict[tuple[str, int], list[tuple[Value, ...]]] = {(TRIPLE, 3): list(closed)} if closed else {}
+    found = frozenset(filter(known.is_background, known.loaded | known.background))
+    return _OverBackground(translated, {**facts, **translated.facts}, found, problems)
+
+
+def _read_again(
+    over: Callable[[Any], _OverBackground], first: _OverBackground, background: Any
+) -> Mapping[tuple[str, int], LoadedRows]:
+    """Return the facts of another background for the same rules; one that makes others of the queries is refused."""
+    again = over(background)
+    if again.translation.tree != first.translation.tree or again.held != first.held:
+        hint = "compile the queries with it, and go on from a snapshot: program.restore(engine.snapshot())"
+        raise InputError(Problem("E409", "with this background the queries become other rules", hint=hint))
+    keys = first.facts.keys() | again.facts.keys()
+    return {(name, n): LoadedRows("the background", n, again.facts.get((name, n), [])) for name, n in sorted(keys)}
+
+
+def write_results(program: Program, matches: Iterable[Event], *, format: str = "json", query: str | None = None) -> str:  # noqa: A002
+    """Return matches of a query as text: of a SELECT the SPARQL 1.1 Results JSON, of all that is constructed TriG.
+
+    Of several SELECT queries one is named by its `query`, such as `select_2`.
+    """
+    if format == "trig":
+        return to_trig(match for match in matches if match.name == TRIPLE)
+    if format != "json":
+        raise OptionError(Problem("E339", f"there is no format of results {format}", hint="json or trig"))
+    selects = {head.name: head.columns for head in program.queries if head.columns is not None}
+    chosen = query if query is not None else next(iter(selects)) if len(selects) == 1 else None
+    if chosen not in selects:
+        hint = f"name one of {', '.join(selects)} with query=" if selects else "what is constructed is written as trig"
+        message = "several queries have results" if query is None else f"there is no query {query}"
+        raise OptionError(Problem("E339", message, hint=hint))
+    return to_json((match for match in matches if match.name == chosen), selects[chosen] or ())
+
+
+def _raise_errors(problems: Iterable[Problem]) -> None:
+    errors = [problem for problem in problems if problem.is_error]
+    if errors:
+        raise ProgramError(*errors)
+
+
+def _bracketed(iri: str) -> str:
+    return iri if iri.startswith("<") else f"<{iri}>"
+
+
+def _load_background(unit: q.Unit, background: Any) -> list[KnownTriple]:
+    """Return the triples of the background as loaded, in the exact naming."""
+    named = [dataset for query in unit.queries for dataset in query.datasets if dataset.kind == "default"]
+    if not isinstance(background, Mapping):
+        if named:
+            hint = "give a mapping: background={'http://...': 'file.ttl'}; nothing is fetched"
+            raise ProgramError(Problem("E266", f"FROM {named[0].iri}: no such background", named[0].span, hint))
+        return [] if background is None else _read_triples(background)
+    sources = {_bracketed(iri): source for iri, source in background.items()}
+    found: dict[KnownTriple, None] = {}
+    for dataset in named:
+        if dataset.iri not in sources:
+            hint = f"known are {', '.join(sources) or 'none'}; nothing is fetched"
+            raise ProgramError(Problem("E266", f"FROM {dataset.iri}: no such background", dataset.span, hint))
+        found.update(dict.fromkeys(_read_triples(sources[dataset.iri])))
+    return list(found)
+
+
+def _read_triples(source: Any) -> list[KnownTriple]:
+    """Return the triples of files, or those given."""
+    given = list(source) if isinstance(source, Iterable) and not isinstance(source, str | Path) else None
+    if given is not None and all(isinstance(row, tuple) or hasattr(row, "subject") for row in given):
+        return [_encode_triple(row) for row in given]
+    facts = load_graph(source if given is None else given, terms="exact")
+    return [(s, p, o) for s, p, o in facts.relations[0][1].rows]
+
+
+def _encode_triple(row: Any) -> KnownTriple:
+    parts = (row.subject, row.predicate, row.object) if hasattr(row, "subject") else tuple(row)
+    if len(parts) != 3:
+        hint = "a triple is three terms of pyoxigraph, or values in the exact naming"
+        raise InputError(Problem("E407", f"no triple of the background: {row!r}", hint=hint))
+    s, p, o = (encode(part) if hasattr(part, "value") or hasattr(part, "triple") else part for part in parts)
+    return s, p, o
+
+
+def _make_program(
+    first: _OverBackground, problems: list[Problem], rules: str, name: str, flags: Mapping[str, object], *,
+    strict: bool,
+) -> Program:  # fmt: skip
+    """Return the program of a translation, with rules beside it and the facts that it asks."""
+    translated, facts = first.translation, first.facts
+    beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
+    tree = Tree((*translated.tree.items, *beside.items), translated.tree.span)
+    unread += _other_triples(beside, len(_triple_attributes(translated.tree)))
+    found = findings(tree, frozenset(facts))
+    kept = [problem for problem in map(_of_query, found) if problem is not None]
+    told = [*problems, *unread, *kept]
+    program = compile_tree(tree, told, flags=flags, strict=strict)
+    for (fact, arity), rows in facts.items():
+        program.knowledge.load((fact, LoadedRows(name, arity, list(rows))))
+    tell_warnings((problem for problem in told if problem.code not in OPEN), strict=strict)
+    return Program(program)
+
+
+def _triple_attributes(tree: Tree) -> Signature:
+    return next(item.attributes for item in tree.items if isinstance(item, EventDeclaration) and item.name == TRIPLE)
+
+
+def _other_triples(rules: Tree, width: int) -> list[Problem]:
+    """Return a problem for each pattern of triples that queries do not have: with graph and stream, or without."""
+    return [
+        Problem("E267", f"rdf/{len(event.args)} is read, but triples are rdf/{width} here", event.span, _WIDTHS[width])
+        for rule in labelled_rules(rules)
+        for event in events_in(rule.pattern)
+        if event.name == TRIPLE and len(event.args) != width
+    ]
+
+
+def run_streams(program: Program, engine: Engine) -> Iterator[Event]:
+    """Run the streams that a program was given, in the order of time; yield what they cause, to the end."""
+    sources = [_timed(program, iri, source) for iri, source in program.streams.items()]
+    merged = (item for _, _, item in merge(*sources, key=lambda row: row[:2]))
+    return feed(engine, merged)
+
+
+def _timed(program: Program, iri: str, source: str | Path) -> Iterator[tuple[int, int, Item]]:
+    """Yield the rows of a stream with the ends of their intervals; what cannot be read comes where it stands."""
+    reading = reading_of(program.compiled, stream=iri)
+    last = start = EARLIEST
+    for item in read(source, replace(reading, retracts=program.compiled.settings.revision)):
+        if isinstance(item, Row):
+            last, start = item.event.end_time, item.event.start_time
+        yield last, start, item
+
+
+def _of_query(problem: Problem) -> Problem | None:
+    """Return a finding about rules that says something to whoever wrote the query; those of other rules stay."""
+    if problem.span is not None and problem.span.source.name == _RULES:
+        return problem
+    if problem.code == _OWN_RESULT:
+        message = "what is constructed at a stamp may depend on its being missing there"
+        return Problem("E255", message, problem.span, "look strictly back: OPTIONALSEQ, or the left of SEQ")
+    if problem.code != _UNBOUNDED:
+        return problem if problem.is_error and problem.code != _EMPTY else None
+    message = "the query keeps what it has seen for ever: nothing says how long a solution may be"
+    return Problem(problem.code, message, problem.span, "add WITHIN, or a FILTER on getDURATION()")
