@@ -67,7 +67,7 @@ def test_a_narrow_terminal(files: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--rule", "nix"), "E342: there is no rule 'nix'"),
+        (("--rule", "nix"), "E343: there is no rule 'nix'"),
         (("--key", "Card=("), "E108"),
         (("--at", "noon"), "'noon' is not a time"),
     ],

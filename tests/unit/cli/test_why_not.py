@@ -82,7 +82,7 @@ def test_a_program_that_is_broken(files: tuple[str, str]) -> None:
         ("c(", (), "E108"),
         ("c seq b", (), "E113: a question is one event"),
         ("c", ("--between", "5", "1"), "ends before it starts"),
-        ("c", ("--at", "5", "--between", "1", "5"), "E342: at and between are given"),
+        ("c", ("--at", "5", "--between", "1", "5"), "E343: at and between are given"),
     ],
 )
 def test_wrong_questions_are_wrong_calls(

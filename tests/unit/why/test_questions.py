@@ -94,17 +94,17 @@ def test_a_question_is_a_text() -> None:
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=f"E342: {message}"):
+    with pytest.raises(OptionError, match=f"E343: {message}"):
         run().why_not("c(2)", **options)
 
 
 def test_options_of_other_questions() -> None:
     engine = run()
-    with pytest.raises(OptionError, match="E342: at and interval are given"):
+    with pytest.raises(OptionError, match="E343: at and interval are given"):
         engine.justify("c(1)", at=2, interval=(1, 2))
-    with pytest.raises(OptionError, match="E342: limit=0 cannot be"):
+    with pytest.raises(OptionError, match="E343: limit=0 cannot be"):
         engine.justify("c(1)", all=True, limit=0)
-    with pytest.raises(OptionError, match="E342: there is no rule 'nix'\n  hint: rules: 1"):
+    with pytest.raises(OptionError, match="E343: there is no rule 'nix'\n  hint: rules: 1"):
         engine.partial("nix")
     assert len(engine.partial("1")) == 2
 
