@@ -345,7 +345,10 @@ def test_the_solutions_of_two_conditions_on_one_part() -> None:
     assert run.root("d").bindings == {"X": 0, "Y": 3}
 
 
-def test_the_gap_before_an_aggregate_ends_where_its_earliest_element_starts() -> None:
+def test_the_gap_before_an_aggregate_ends_where_its_elements_or_its_opener_begin() -> None:
     run = Explained("d(R) <- a seq aggregate(count, b, R) cnot c.", [("a", 0), ("b", 2), ("b", (1, 5))])
     (nothing,) = [node for node in j.nodes(run.root("d(2)")) if isinstance(node, j.Nothing)]
-    assert (nothing.low, nothing.high) == (0, 1_000_000)
+    assert (nothing.low, nothing.high) == (0, 1 * S)
+    run = Explained("d(R) <- (a seq b) seq aggregate(count, c, R) cnot x.", [("a", 1), ("b", 3)])
+    (nothing,) = [node for node in j.nodes(run.root("d(0)")) if isinstance(node, j.Nothing)]
+    assert (nothing.low, nothing.high) == (1 * S, 3 * S)

@@ -324,7 +324,7 @@ class PartReader:
         if part.left:
             (left,) = part.left
             part.start, part.first, part.sequential = left.start, left.first, True
-            part.last = _hull(part.right)[0] if part.right else left.start
+            part.last = _hull(part.right)[0] if part.right else left.last
 
 
 def alternatives(pattern: s.Pattern) -> list[s.Pattern]:
