@@ -48,6 +48,14 @@ def test_a_goal_inserts_a_rule_with_a_part_that_may_be_missing() -> None:
     assert shown(engine.push("b", at=2)) == ["c(null) [2, 2]"]
 
 
+def test_a_rule_that_closes_a_circle_is_refused_when_it_is_inserted() -> None:
+    engine = etalis.compile("r(X) <- a(X) equals? q(X).").engine(policy="unrestricted")
+    with pytest.raises(ProgramError, match="E243"):
+        engine.insert_rule("q(X) <- r(X) and s.")
+    assert not engine.push("a", 1, at=1)
+    assert shown(engine.close()) == ["r(1) [1, 1]"]
+
+
 def test_a_policy_that_forgets_is_refused_when_it_is_given() -> None:
     program = etalis.compile("r(X, Y) <- a(X) equals? b(Y).")
     with pytest.raises(ProgramError, match="E244"):
