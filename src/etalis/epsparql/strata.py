@@ -21,7 +21,7 @@ from etalis.logic.tabling.components import number_components
 BACK, SAME, MISSING = "back", "same", "missing"  # how a pattern looks at the stamp of its solution
 
 
-class Look(NamedTuple):
+class StampLook(NamedTuple):
     """A triple pattern that reads a stream, how it looks at its stamp, and the stream that is named around it."""
 
     pattern: s.Triple
@@ -62,10 +62,10 @@ def _has_blank(triple: s.Triple) -> bool:
     return any(not is_visible(name) for name in term_variables(triple.subject, triple.object))
 
 
-def _edges(unit: s.Unit, known: Predicates) -> dict[int, dict[int, Look]]:
+def _edges(unit: s.Unit, known: Predicates) -> dict[int, dict[int, StampLook]]:
     """Return for each CONSTRUCT those it reads at its own stamp, with a pattern that does; best, one that may miss."""
     makers = [i for i, query in enumerate(unit.queries) if query.form == "construct"]
-    edges: dict[int, dict[int, Look]] = {}
+    edges: dict[int, dict[int, StampLook]] = {}
     for reader in makers:
         looks = [look for look in looks_of(unit.queries[reader], known) if look.at != BACK]
         found = edges.setdefault(reader, {})
@@ -76,7 +76,7 @@ def _edges(unit: s.Unit, known: Predicates) -> dict[int, dict[int, Look]]:
     return edges
 
 
-def _may_read(look: Look, maker: s.StreamQuery, known: Predicates) -> bool:
+def _may_read(look: StampLook, maker: s.StreamQuery, known: Predicates) -> bool:
     if look.stream is not None and isinstance(look.stream, Const):
         word, name = maker.registered or (None, None)
         if word == "query" or name != look.stream.value:
@@ -91,7 +91,7 @@ def _may_read(look: Look, maker: s.StreamQuery, known: Predicates) -> bool:
 _ANY = Var("any")
 
 
-def looks_of(query: s.StreamQuery, known: Predicates) -> Iterator[Look]:
+def looks_of(query: s.StreamQuery, known: Predicates) -> Iterator[StampLook]:
     """Yield how the streamed patterns of a query look at the stamp of its solutions."""
     todo: list[tuple[s.Element, str, Term | None, bool]] = [(query.body, SAME, None, False)]
     if is_windowed(query):
@@ -101,7 +101,7 @@ def looks_of(query: s.StreamQuery, known: Predicates) -> Iterator[Look]:
         match element:
             case s.Triple(predicate=predicate):
                 if path_time(predicate, known, is_scoped) != NEVER:
-                    yield Look(element, at, stream)
+                    yield StampLook(element, at, stream)
             case s.Chain(groups=groups, operators=operators):
                 for i, group in enumerate(groups):
                     todo.append((group, _at(at, operators, i), stream, is_scoped))
@@ -118,7 +118,7 @@ def looks_of(query: s.StreamQuery, known: Predicates) -> Iterator[Look]:
             case s.SubSelect(query=inner):
                 todo.append((inner.body, at, stream, is_scoped))
             case s.Folded(triple=triple):
-                yield Look(triple, at, stream)
+                yield StampLook(triple, at, stream)
 
 
 def _at(around: str, operators: tuple[str, ...], place: int) -> str:

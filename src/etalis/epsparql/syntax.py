@@ -5,7 +5,9 @@ constant is an RDF term in the exact naming (`logic.rdf.exact_terms`): an IRI in
 expression is a `Compound` named as SPARQL writes it, functions in small letters: `'+'(X, 1)`, `'&&'(A, B)`,
 `bound(X)`, `in(X, A, B)`; a cast is named by its IRI in brackets; `neg` and `pos` are the signs. `getduration`,
 `getstarttime` and `getendtime` have no arguments here. A predicate that is a `Compound` is a property path: `/`, `|`,
-`^`, `*`, `+`, `?`, `!`. Durations are microseconds. Spans take no part in equality.
+`^`, `*`, `+`, `?`, `!`; `/`, `|` and `!` hold all their parts. `x NOT IN (..)` is `'!'(in(..))`; `iri` and `isiri`
+stand for URI and isURI too. Aggregates are `count()` for COUNT(*), `sum(X)`, `count(distinct(X))`,
+`group_concat(X, Separator)`. Durations are microseconds. Spans take no part in equality.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.epsparql_examples import PREFIXES, VOCABULARY, Example, find_examples, name_alike
 
 from etalis.epsparql.check import check
-from etalis.epsparql.meaning import Answer, Answers, StreamedTriple, meaning
+from etalis.epsparql.meaning import Answer, UnitAnswers, StreamedTriple, meaning
 from etalis.epsparql.read import read_unit
 from etalis.epsparql.reads import known_predicates
 from etalis.epsparql.stream_entailment import close
@@ -17,7 +17,7 @@ from etalis.errors import ProgramError
 EXAMPLES = find_examples()
 
 
-def answers_of(example: Example, elements: Iterable[StreamedTriple]) -> Answers:
+def answers_of(example: Example, elements: Iterable[StreamedTriple]) -> UnitAnswers:
     unit = read_unit(example.query, prefixes=PREFIXES, vocabulary=VOCABULARY)
     return meaning(unit, elements, example.background)
 

@@ -9,7 +9,7 @@ from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, SAME, arity_pr
 from etalis.epsparql.read.literals import is_signed_number, read_signed_number, read_string
 from etalis.epsparql.read.namespaces import XSD
 from etalis.epsparql.read.query_text import QueryText, describe
-from etalis.epsparql.read.terms import begins_constant, begins_iri, read_constant, read_iri, read_var
+from etalis.epsparql.read.terms import begins_call, begins_constant, begins_iri, read_constant, read_iri, read_var
 from etalis.epsparql.read.tokens import QueryToken
 from etalis.epsparql.read.words import REFUSED_FUNCTIONS
 from etalis.language.check.spelling import nearest, suggest
@@ -128,7 +128,7 @@ def _read_primary(r: QueryText) -> Term:
     if begins_iri(r):
         name = read_iri(r)
         return _read_call(r, str(name.value), token) if r.sees("(") else name
-    if token.kind == "word" and r.tokens[r.at + 1].text == "(":
+    if begins_call(r):
         r.take()
         return _read_call(r, SAME.get(token.text.lower(), token.text.lower()), token)
     if r.word in ("EXISTS", "NOT"):

@@ -15,7 +15,7 @@ from etalis.epsparql.read.durations import read_duration
 from etalis.epsparql.read.expressions import read_expression
 from etalis.epsparql.read.original import read_aggregate_group, read_conjunction
 from etalis.epsparql.read.query_text import QueryText, ReadingError, describe
-from etalis.epsparql.read.terms import begins_constant, begins_iri, read_constant, read_var, read_var_or_iri
+from etalis.epsparql.read.terms import begins_call, begins_constant, read_constant, read_var, read_var_or_iri
 from etalis.epsparql.read.triples import begins_triple, read_block
 from etalis.epsparql.read.words import ELEMENTS, TEMPORAL
 from etalis.language.syntax import Const, Var
@@ -199,8 +199,7 @@ class GroupReader:
                 r.take()
             group = self.group("NOT EXISTS" if negated else "EXISTS")
             return [s.Exists(group, negated, r.span_from(first))]
-        called = r.token.kind == "word" or begins_iri(r)
-        if not r.sees("(") and not (called and r.tokens[r.at + 1].text == "("):
+        if not r.sees("(") and not begins_call(r):
             hint = "put the condition in round brackets: FILTER (?x > 1)"
             raise r.refusal("E108", f"FILTER: expected `(`, found {describe(r.token)}", r.token, hint)
         if r.dialect is not None:

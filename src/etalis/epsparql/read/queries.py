@@ -9,7 +9,7 @@ from etalis.epsparql.read.durations import read_duration
 from etalis.epsparql.read.expressions import read_expression
 from etalis.epsparql.read.groups import GroupReader, read_values
 from etalis.epsparql.read.query_text import QueryText, ReadingError, describe
-from etalis.epsparql.read.terms import begins_iri, is_bare_name, read_bare_name, read_iri, read_var
+from etalis.epsparql.read.terms import begins_call, begins_iri, is_bare_name, read_bare_name, read_iri, read_var
 from etalis.epsparql.read.triples import begins_triple, is_literal, read_block
 from etalis.epsparql.read.words import FORMS, MODIFIERS, REFUSED_FORMS, REFUSED_MODIFIERS, REGISTERED
 from etalis.language.check.spelling import suggest
@@ -317,7 +317,7 @@ class QueryReader:
     def _conditions(self) -> tuple[Term, ...]:
         r = self.r
         found: list[Term] = []
-        while r.sees("(") or ((r.token.kind == "word" or begins_iri(r)) and r.tokens[r.at + 1].text == "("):
+        while r.sees("(") or (r.word not in MODIFIERS and begins_call(r)):
             opening = r.at
             if r.accept("("):
                 found.append(self._aggregating())

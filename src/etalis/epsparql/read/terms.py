@@ -25,6 +25,11 @@ def begins_iri(r: QueryText) -> bool:
     return r.token.kind in ("iri", "pname")
 
 
+def begins_call(r: QueryText) -> bool:
+    """Tell whether a name with a bracket behind it stands here."""
+    return (r.token.kind == "word" or begins_iri(r)) and r.tokens[r.at + 1].text == "("
+
+
 def read_iri(r: QueryText) -> Const:
     """Take an IRI; one that stands for nothing is reported, and taken as it is written."""
     token = r.token

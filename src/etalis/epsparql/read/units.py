@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from etalis.epsparql.read.check import check_query
 from etalis.epsparql.read.namespaces import Namespaces, UnknownNameError
 from etalis.epsparql.read.queries import QueryReader, recover
 from etalis.epsparql.read.query_text import MAX_PROBLEMS, QueryText, ReadingError, describe
@@ -71,7 +72,9 @@ def _read_queries(r: QueryText) -> list[StreamQuery]:
             _read_prologue(r)
             if r.token.kind == "eof" and (found or broken):
                 break
-            found.append(reader.query())
+            query = reader.query()
+            found.append(query)
+            check_query(r, query)
             r.accept(";")
             _check_end(r)
         except ReadingError as finding:
