@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from etalis.data.values import to_value
@@ -24,7 +25,7 @@ from etalis.runtime.core import Ahead, Core, EngineOptions
 from etalis.runtime.delivery import Callback
 from etalis.runtime.engine import USUAL, RuntimeEngine
 from etalis.runtime.knowledge import solutions, solutions_at
-from etalis.runtime.lateness.watermark import DeadLetter
+from etalis.runtime.lateness.watermark import DeadLetter, Stamp
 from etalis.runtime.limits.circuit_breaker import Broken
 from etalis.runtime.limits.limits import Limits
 from etalis.runtime.reporting.inspection import Waiting, count_stores, explain_running, inspect
@@ -88,6 +89,85 @@ class Engine(RuntimeEngine):
         if not event.names:
             return self.push(event.name, *values, at=at)
         return self.push(event.name, at=at, **{str(n.value): v for n, v in zip(event.names, values, strict=True)})
+
+    def push_triple(
+        self, s: Any, p: Any, o: Any, *, at: Any = None, until: Any = None, graph: Any = None, stream: Any = None
+    ) -> tuple[Event, ...]:  # fmt: skip
+        """Take one triple of an RDF stream; needs `etalis[rdf]`.
+
+        Terms are those of pyoxigraph, texts in the N-Triples syntax (`<http://x/a>`, `"text"@en`), numbers, truth
+        values or dates. A triple of a graph that has been pushed before is one more of its element.
+        """
+        from etalis.logic.rdf.given_terms import to_part
+
+        triple = tuple(to_part(given, part) for given, part in ((s, "subject"), (p, "predicate"), (o, "object")))
+        return self._push_triples((triple,), at, until, graph, stream)
+
+    def push_graph(
+        self, text: str, *, at: Any = None, until: Any = None, graph: Any = None, stream: Any = None,
+        format: str = "turtle",  # noqa: A002
+    ) -> tuple[Event, ...]:  # fmt: skip
+        """Take the triples of a text as one element of an RDF stream: Turtle, or `format` ntriples or jsonld.
+
+        The name of the graph, or the id of a `Stamp`, is the id of all of them: `retract` takes them back together.
+        """
+        from etalis.formats.rdf_documents import read_triples
+        from etalis.logic.rdf.given_terms import BlankNodes
+
+        moment = at.at if isinstance(at, Stamp) else at
+        name = graph if not isinstance(at, Stamp) or at.id is None else at.id
+        nodes = BlankNodes("" if name is None else name, text, moment, until)
+        return self._push_triples(read_triples(text, format, nodes), at, until, graph, stream)
+
+    def _push_triples(
+        self, triples: Iterable[tuple[Any, ...]], at: Any, until: Any, graph: Any, stream: Any
+    ) -> tuple[Event, ...]:  # fmt: skip
+        """Take the triples of an element, in their order."""
+        from etalis.logic.rdf.given_terms import to_name
+
+        g, n = to_name(graph, "graph"), to_name(stream, "stream")
+        stamp, clock = at if isinstance(at, Stamp) else Stamp(at), self.core.inputs.clock
+        start = clock() if stamp.at is None and clock is not None else stamp.at
+        moment = start if until is None else (start, until)
+        name = g if stamp.id is None and graph is not None else stamp.id
+        if isinstance(at, Stamp) or (name is not None and self.core.program.settings.revision):
+            moment = replace(stamp, at=moment, id=name)
+        more = (g, n) if ("rdf", 5) in self.core.rules.processors else ()
+        return tuple(event for triple in triples for event in self.push("rdf", *triple, *more, at=moment))
+
+    @with_options
+    def run(
+        self, rows: Iterable[Any] | Mapping[str, Any] | str | Path, *, format: str | None = None,  # noqa: A002
+        event: str | None = None, time: str | tuple[str, str] | None = None, until: str | None = None, unit: str = "s",
+        encoding: str | None = None, stream: str | None = None,
+    ) -> Iterator[Event]:  # fmt: skip
+        """Take many events, yield the complex events they cause; generated text, as `push` is.
+
+        A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` (or `start` and `end`) and the
+        attributes, such as `Event.to_dict` makes. A `Retraction` takes an event back. A dict of columns, such as
+        `{"event": "a", "x": [1, 2], "at": [0, 1]}`, is the rows of its lists. A path is a file of events, streams of
+        RDF among them: the options say how it is read, `stream` which stream its triples are of. A row that cannot be
+        read is a dead letter where the engine has `on_dead_letter`, otherwise an error. Where nobody takes the dead
+        letters, how many there were is logged at the end.
+        """
+        if not isinstance(rows, str | Path):
+            return super().run(rows)
+        from etalis.formats import feed, in_order, read
+        from etalis.formats.row import Bad, reading_of
+        from etalis.logic.rdf.given_terms import to_name
+
+        core, name = self.core, to_name(stream, "stream")
+        reading = reading_of(
+            core.program, event=event, time=time, unit=unit, encoding=encoding, until=until, stream=name
+        )
+        reading = replace(reading, retracts=core.program.settings.revision)
+
+        def add(bad: Bad) -> None:
+            place = "" if bad.problem.span is None else f"{bad.place.source}, line {bad.place.line}: "
+            core.dead_letters.add("", (), None, None, place + bad.problem.message)
+
+        on_bad = add if core.dead_letters.are_handed_on else None
+        return feed(self, in_order(read(rows, reading, format=format)), on_bad=on_bad, as_given=True)
 
     @with_options
     @alone

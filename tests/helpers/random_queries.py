@@ -81,7 +81,7 @@ class QueryMaker:
         values = self._values() if self._chance(10) else None
         groups, having = None, ()
         if ranged and self._chance(50):
-            groups = tuple(s.Item(Var(name)) for name in VARIABLES[:2]) + (s.Item(self._fresh(), self.expression(2)),)
+            groups = (*(s.Item(Var(name)) for name in VARIABLES[:2]), s.Item(self._fresh(), self.expression(2)))
             keys = tuple(s.Item(item.variable) for item in groups)
             items: tuple[s.Item, ...] | None = (*keys, s.Item(self._fresh(), self._aggregate()))
             having = self._some(lambda: Compound(">", (self._aggregate(), Const(1))), 0, 2)
@@ -95,7 +95,7 @@ class QueryMaker:
         return s.Item(self._fresh(), self.expression(2))
 
     def _dataset(self) -> s.Dataset:
-        kind = self._one(("default", "stream", "window"))
+        kind = self._one(("default", "named", "stream", "window"))
         window = s.StreamWindow(self._one(DURATIONS[2:]), self._one((None, *DURATIONS[2:])))
         if kind == "window":
             return s.Dataset(kind, self._one(IRIS), window, self._one(IRIS))

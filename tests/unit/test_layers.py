@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "testing": COLUMNS | CASES | {"lazy", "semantics", "spark", "api"},
     "cli": TABLES | CASES | {"why", "pictures", "spark", "pipeline", "testing", "api", "detect"},
 }
-API = {"__init__", "program", "engine"}
+API = {"__init__", "program", "engine", "sparql"}
 
 
 def layer_of(module: str) -> str:

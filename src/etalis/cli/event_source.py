@@ -29,6 +29,7 @@ from etalis.temporal.interval import MICROSECONDS, to_time
 
 HOUR = 3_600 * MICROSECONDS
 NO_BOUND = -1
+_WHOLE = ("events", "nquads", "trig")  # formats whose lines need those before them
 _TAKEN, _FOLLOWED = "taken", "followed"  # notes of an engine: how far a file was read
 
 
@@ -103,7 +104,7 @@ class EventStream:
             raise typer.BadParameter("wall needs the flag ooo_window where out_of_order is on", param_hint="--clock")
         if self.follows:
             file, *more = find_files(self.address, self.format)
-            if more or file.compression or file.system is not None or file.format == "events":
+            if more or file.compression or file.system is not None or file.format in _WHOLE:
                 hint = "follow one file of lines: .jsonl, .csv or .tsv"
                 raise InputError(Problem("E407", f"{self.address} cannot be followed", hint=hint))
 

@@ -204,7 +204,7 @@ class Session:
             print(f"stopped by {self.asked.by.name}: {told}", file=sys.stderr)
         elif sys.stderr.isatty():
             print(told, file=sys.stderr)
-        for note in self.stream.reading.seen.mixed():
+        for note in self.stream.reading.seen.notes():
             print(f"note: {note}", file=sys.stderr)
         report = self.engine.report()
         refused, failed = self.letters.report(), show_failures(report, told=self.stream.is_live)

@@ -29,6 +29,8 @@ FORMATS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "parquet": (".parquet", ".pq"),
         "arrow": (".arrow", ".feather", ".ipc"),
         "events": (".events", ".event", ".stream", ".pl", ".p"),
+        "nquads": (".nq",),
+        "trig": (".trig",),
     }
 )
 _COMPRESSIONS: Mapping[str, str] = MappingProxyType({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma", ".zst": "zstd"})
@@ -81,6 +83,14 @@ class File:
         """Return its text as a whole."""
         with self.open() as raw:
             return decode(raw.read(), self.address, encoding)
+
+    def byte_lines(self, encoding: str | None = None) -> IO[Any]:
+        """Return its lines as bytes of UTF-8 where it is UTF-8 text, otherwise as text."""
+        raw: Any = self.open()
+        if encoding is None and hasattr(raw, "peek") and "utf-8" in find_encoding(raw.peek(4)):
+            return raw  # type: ignore[no-any-return]
+        raw.close()
+        return self.lines("surrogateescape", encoding)
 
     def lines(self, errors: str, encoding: str | None = None) -> IO[str]:
         """Return its text, with the ends of lines as they are."""

@@ -101,6 +101,8 @@ class _QueryPrinter:
         match dataset.kind:
             case "default":
                 return f"FROM {name}"
+            case "named":
+                return f"FROM NAMED {name}"
             case "stream":
                 return f"FROM STREAM {name}{window}"
         return f"FROM NAMED WINDOW {name} ON {self.terms.iri(dataset.stream or '')}{window}"

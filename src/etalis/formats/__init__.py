@@ -22,9 +22,11 @@ from etalis.errors import EventError, InputError, Problem
 from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
 from etalis.formats.json_lines import read_json_lines
+from etalis.formats.rdf_quads import read_nquads, read_trig
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema
 from etalis.formats.table import column_names
 from etalis.formats.written import SECONDS, TimeForm, clause_of, json_of, moment_of
+from etalis.runtime.lateness.watermark import Stamp
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
 
@@ -48,6 +50,7 @@ __all__ = [
 ]
 
 _TABLES = ("parquet", "arrow")
+_QUADS = ("nquads", "trig")
 
 
 def read(path: str | Path, reading: Reading | None = None, *, format: str | None = None) -> Iterator[Item]:  # noqa: A002
@@ -75,6 +78,10 @@ def _read_file(file: File, reading: Reading) -> Iterator[Item]:
         if file.format == "events":
             yield from read_event_file([file.text(reading.encoding)], file.address, reading)
             return
+        if file.format in _QUADS:
+            with file.byte_lines(reading.encoding) as quads:
+                yield from TEXT[file.format](quads, file.address, reading)
+            return
         # A line that is not UTF-8 is bad by itself; of clauses, which need no line, the whole file is.
         with file.lines("surrogateescape", reading.encoding) as lines:
             yield from TEXT[file.format](lines, file.address, reading)
@@ -88,6 +95,8 @@ TEXT: Mapping[str, Callable[[Iterable[str], str, Reading], Iterator[Item]]] = Ma
         "csv": read_csv,
         "tsv": lambda lines, source, reading: read_csv(lines, source, reading, "\t"),
         "events": read_event_file,
+        "nquads": read_nquads,
+        "trig": read_trig,
     }
 )
 
@@ -146,6 +155,9 @@ def feed(
     for item in known if as_given else in_order(known):
         try:
             match item:
+                case Row(event, _, str(name)):
+                    stamp = Stamp((exact_seconds(event.start_time), exact_seconds(event.end_time)), id=name)
+                    yield from engine.push(event.name, *event.args, at=stamp)
                 case Row(event, _) if event.name in engine.core.program.implied or event.sign < 0:
                     yield from engine.run((event,))  # its attributes have been found by their names
                 case Row(event, _):

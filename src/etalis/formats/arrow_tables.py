@@ -15,7 +15,7 @@ import pyarrow as pa
 from etalis.data.files import File
 from etalis.data.values import Value, format_value, to_value
 from etalis.errors import EtalisError, EventError, Problem
-from etalis.formats.row import Bad, Place, Reading, Row, read_row
+from etalis.formats.row import Bad, Place, Reading, Row
 from etalis.formats.table import Attribute, column_names, open_table
 from etalis.formats.terms import read_cell_term
 from etalis.formats.written import SECONDS, TimeForm
@@ -30,17 +30,18 @@ BATCH = 10_000
 def read_table_file(file: File, reading: Reading) -> Iterator[Row | Bad]:
     """Yield the rows of a Parquet or Arrow (Feather, IPC) file, a batch at a time."""
     schema, batches = file.batches(BATCH)
-    yield from _rows(schema.names, batches, file.address, reading)
+    yield from read_batches(schema.names, batches, file.address, reading)
 
 
-def _rows(names: Sequence[str], batches: Iterable[Any], source: str, reading: Reading) -> Iterator[Row | Bad]:
+def read_batches(names: Sequence[str], batches: Iterable[Any], source: str, reading: Reading) -> Iterator[Row | Bad]:
+    """Yield the rows of Arrow batches."""
     table = open_table(names, reading, source, _read_cell)
     number = 0
     for batch in batches:
         columns = [to_objects(column) for column in batch.columns]
         for cells in zip(*columns, strict=True):
             number += 1
-            yield read_row(table.event, cells, place=Place(source, number))
+            yield table.read(cells, Place(source, number))
 
 
 def _read_cell(cell: object, attribute: Attribute, place: Place) -> Value:

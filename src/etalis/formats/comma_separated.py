@@ -16,7 +16,8 @@ from typing import Any
 
 from etalis.data.values import Value, to_value
 from etalis.errors import EtalisError, InputError, Problem
-from etalis.formats.row import Bad, Place, Reading, Row, parse_time, read_row
+from etalis.formats.rdf_tables import TripleTable
+from etalis.formats.row import Bad, Place, Reading, Row, parse_time
 from etalis.formats.table import Attribute, Table, open_table
 from etalis.formats.terms import read_cell_term
 from etalis.logic.knowledge.cell_values import parse_cell, parse_digits
@@ -129,20 +130,20 @@ def read_csv(lines: Iterable[str], source: str, reading: Reading, delimiter: str
     yield from _rows(records, read_header(records, source, reading))
 
 
-def open_csv(lines: Iterable[str], source: str, reading: Reading, delimiter: str) -> tuple[Table, int]:
+def open_csv(lines: Iterable[str], source: str, reading: Reading, delimiter: str) -> tuple[Table | TripleTable, int]:
     """Read the header of a table; return what it says, and the line behind it."""
     records = _Lines(lines, source, delimiter)
     return read_header(records, source, reading), records.number + 1
 
 
 def read_records_from(
-    lines: Iterable[str], source: str, table: Table, delimiter: str, first: int
+    lines: Iterable[str], source: str, table: Table | TripleTable, delimiter: str, first: int
 ) -> Iterator[Row | Bad]:
     """Yield the rows of a table whose header is read; the first stands in line `first`."""
     return _rows(_Lines(lines, source, delimiter, first - 1), table)
 
 
-def read_header(records: _Lines, source: str, reading: Reading) -> Table:
+def read_header(records: _Lines, source: str, reading: Reading) -> Table | TripleTable:
     """Find the part of every column that the first record names."""
     header = _cells(records, None)
     if header is None:
@@ -155,7 +156,7 @@ def read_header(records: _Lines, source: str, reading: Reading) -> Table:
     return open_table([column.strip() for column in header], reading, source, read_cell)
 
 
-def _rows(records: _Lines, table: Table) -> Iterator[Row | Bad]:
+def _rows(records: _Lines, table: Table | TripleTable) -> Iterator[Row | Bad]:
     width = len(table.columns)
     while (cells := _cells(records, width)) is not None:
         place = records.place()
@@ -165,7 +166,7 @@ def _rows(records: _Lines, table: Table) -> Iterator[Row | Bad]:
             message = f"expected {width} cells, found {len(cells)}"
             yield Bad(place, place.refuse("E406", message, f"the columns are {', '.join(table.columns)}").problems[0])
         else:
-            yield read_row(table.event, cells, place=place)
+            yield table.read(cells, place)
 
 
 def _cells(lines: _Lines, width: int | None) -> list[str] | str | None:

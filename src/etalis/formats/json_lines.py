@@ -2,7 +2,8 @@
 
 Three shapes: `{"event": "a", "card": "c1", "at": 1}` with attributes by name (also what `Event.to_json` writes, so a
 result can be an input: with `start` and `end`, and the `rule`, which is nothing to a reader), `{"event": "a", "at": 1,
-"args": [..]}`, and `["a", arg, ..., at]`. A compound term is `{"name": "f", "args": [..]}`.
+"args": [..]}`, and `["a", arg, ..., at]`. A compound term is `{"name": "f", "args": [..]}`. A line with `turtle` or
+`@graph` that names no event is an element of a stream of RDF: `rdf_documents`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from contextlib import suppress
 from typing import Any, NoReturn, TypeAlias
 
 from etalis.data.values import Value
-from etalis.errors import EtalisError
+from etalis.errors import EtalisError, InputError
+from etalis.formats.rdf_documents import GRAPH, TURTLE, is_document, read_document
 from etalis.formats.roles import UnboundError, bind_one_of, find_event, find_fields, find_times, without_added
 from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
 from etalis.formats.table import check_event
@@ -27,6 +29,7 @@ from etalis.temporal.record import are_places, drop_added, flatten
 
 Layout: TypeAlias = tuple[tuple[str, str, str], ...]  # the field, the name and the type of every attribute
 
+_MARKS = tuple(f'"{name}"' for name in (TURTLE, GRAPH))  # of lines that may be elements of RDF
 _SHAPE = 'a line looks like {"event": "a", "at": 1, "args": [2, "x"]}'
 
 
@@ -38,11 +41,26 @@ def read_json_lines(lines: Iterable[str], source: str, reading: Reading) -> Iter
         if not text.strip():
             continue
         place = Place(source, number, text)
+        if any(mark in text for mark in _MARKS) and (element := _element(text, reading, place)) is not None:
+            yield from element
+            continue
         if is_first:
             is_first = False
             with suppress(ValueError, RecursionError):
                 _check_first(json.loads(text), reading)
         yield read_row(_event, text, records, place=place)
+
+
+def _element(text: str, reading: Reading, place: Place) -> Sequence[Row | Bad] | None:
+    """Return the events of a line that is an element of RDF; None if it is something else."""
+    try:
+        place.check_text()
+        record = _load(text, place)
+        if not is_document(record) or find_event(record, reading.event) is not None:
+            return None
+        return read_document(record, reading, place)
+    except InputError as error:
+        return (Bad(place, error.problems[0]),)
 
 
 def read_records(rows: Iterable[Any], source: str, reading: Reading) -> Iterator[Row | Bad]:

@@ -17,6 +17,7 @@ from etalis.errors import EtalisError, InputError, Problem, Source, Span
 from etalis.formats.roles import Signature, signatures_of
 from etalis.formats.seen import Seen
 from etalis.language.attributes import Notes
+from etalis.logic.rdf.exact_terms import UNBOUND
 from etalis.temporal.event import Event
 from etalis.temporal.interval import UNITS as UNITS
 from etalis.temporal.interval import TimeRangeError, to_time
@@ -78,10 +79,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A received event and where it was read."""
+    """A received event and where it was read; its id, shared by the events of an element, if it may be retracted."""
 
     event: Event
     place: Place
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,8 @@ class Reading:
     `known` are the kinds of events of a program by their names; without it, whatever an undeclared event has is taken.
     Where rows need no time, those without one have ARRIVAL in its stead. Text is UTF-8, or what its byte order mark
     tells, unless an `encoding` is given. That an event is taken back is a row where the program
-    `retracts`.
+    `retracts`. Of streams of RDF `time` and `until` are the properties that tell when a graph begins and ends, and
+    `stream` is the IRI that triples have as theirs, in the exact naming.
     """
 
     schema: Schema = field(default_factory=dict)
@@ -121,6 +124,8 @@ class Reading:
     needs_time: bool = True
     encoding: str | None = None
     retracts: bool = False
+    until: str | None = None
+    stream: str = UNBOUND
     seen: Seen = field(default_factory=Seen, compare=False)
     notes: Notes = field(default_factory=Notes, compare=False, repr=False)
 
@@ -140,13 +145,16 @@ class Reading:
 
 def reading_of(
     program: CompiledProgram, *, event: str | None = None, time: str | Sequence[str] | None = None, unit: str = "s",
-    encoding: str | None = None,
+    encoding: str | None = None, until: str | None = None, stream: str = UNBOUND,
 ) -> Reading:  # fmt: skip
     """Return how to read a source for a program."""
     known: dict[str, tuple[Signature, ...]] = {}
     for signature in signatures_of(program):
         known[signature.kind[0]] = (*known.get(signature.kind[0], ()), signature)
-    return Reading(schema=program.signatures, event=event, time=time, unit=unit, known=known, encoding=encoding)
+    return Reading(
+        schema=program.signatures, event=event, time=time, unit=unit, known=known, encoding=encoding, until=until,
+        stream=stream,
+    )  # fmt: skip
 
 
 def read_row(event: Callable[..., Event], *given: object, place: Place) -> Row | Bad:

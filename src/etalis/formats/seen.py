@@ -15,13 +15,17 @@ _NOUNS = {int: "integers", float: "floats", Real: "floats", str: "text", tuple: 
 
 @dataclass(slots=True)
 class Seen:
-    """The types of undeclared attributes, by event and attribute, and whether times were stamps, numbers or both."""
+    """The types of undeclared attributes, by event and attribute, and whether times were stamps, numbers or both.
+
+    `aside` counts the triples of default graphs that are no times: they are no events.
+    """
 
     types: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     stamps: bool = False
     numbers: bool = False
     fractions: bool = False
     unread: Counter[tuple[str, int | None]] = field(default_factory=Counter)  # events that no rule reads
+    aside: int = 0
 
     def note_time(self, moment: Any) -> None:
         """Note how a time was given."""
@@ -43,10 +47,17 @@ class Seen:
         if value != "null":
             self.types.setdefault((event, attribute), set()).add(_NOUNS.get(type(value), "terms"))
 
-    def mixed(self) -> Iterator[str]:
-        """Say which attributes hold several types, and how to declare them."""
+    def notes(self) -> Iterator[str]:
+        """Say which attributes hold several types, and how to declare them; and which triples are no events."""
         for (event, attribute), nouns in self.types.items():
             if len(nouns) > 1:
                 wanted = "float" if nouns == {"integers", "floats"} else "string" if "text" in nouns else "term"
                 declaration = f":- event({format_atom(event)}(..., {format_atom(attribute)}: {wanted}, ...))."
                 yield f"{event}: {attribute} holds {' and '.join(sorted(nouns))}; for one type: {declaration}"
+        if self.aside:
+            noun = (
+                "1 triple of the default graph is"
+                if self.aside == 1
+                else f"{self.aside} triples of the default graph are"
+            )
+            yield f"{noun} no event: only graphs with a time are"

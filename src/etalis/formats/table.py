@@ -12,8 +12,9 @@ from typing import TypeAlias
 
 from etalis.data.values import Value
 from etalis.errors import InputError, Problem
+from etalis.formats.rdf_tables import TripleTable, has_triples
 from etalis.formats.roles import Signature, UnboundError, bind_one_of, find_roles, without_added
-from etalis.formats.row import ARRIVAL, Place, Reading, interval_of, time_of
+from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, read_row, time_of
 from etalis.language.check.spelling import suggest
 from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.event import Event
@@ -57,6 +58,10 @@ class Table:
     attribute_columns: tuple[int, ...]
     read_cell: ReadCell
     layouts: dict[str, RowLayout] = field(default_factory=dict)
+
+    def read(self, cells: Sequence[object], place: Place) -> Row | Bad:
+        """Return one row, or that it cannot be read."""
+        return read_row(self.event, cells, place=place)
 
     def event(self, cells: Sequence[object], place: Place) -> Event:
         """Return the event of one row."""
@@ -126,12 +131,14 @@ def signatures_for(reading: Reading, event: str) -> tuple[Signature, ...]:
     return () if declared is None else (Signature((event, len(declared)), declared),)
 
 
-def open_table(columns: Sequence[str], reading: Reading, source: str, read_cell: ReadCell) -> Table:
+def open_table(columns: Sequence[str], reading: Reading, source: str, read_cell: ReadCell) -> Table | TripleTable:
     """Find the part of every column, or refuse the table."""
     names = tuple(columns)
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise InputError(Problem("E406", f"{source}: two columns are named {twice!r}", hint="rename one of them"))
+    if has_triples(names, reading.event):
+        return TripleTable(names, reading, source)
     roles = find_roles(names, time=reading.time, event=reading.event)
     if roles.event is None:
         _check_named(names, reading, source)

@@ -47,6 +47,17 @@ def compile_text(
         tree, problems, skipped = sound.program, sound.problems, sound.skipped
     else:
         tree, problems = check_text(text, name, read=read, folder=folder, given=frozenset(added))
+    program = compile_tree(tree, problems, flags=flags, strict=strict)
+    program.skipped = tuple(skipped)
+    program.knowledge.register(added.values())
+    tell_warnings((problem for problem in problems if problem.code not in OPEN), strict=strict)
+    return program
+
+
+def compile_tree(
+    tree: Tree, problems: Sequence[Problem], *, flags: Mapping[str, object] = NOTHING, strict: bool = False
+) -> CompiledProgram:
+    """Return a program whose problems are known; raise those that are errors."""
     errors = [problem for problem in problems if problem.is_error]
     if errors:
         raise ProgramError(*errors)
@@ -54,9 +65,6 @@ def compile_text(
     refused = tuple(refuse_effects(tree, program.settings)) if program.settings.corrects else ()
     if refused:
         raise ProgramError(*refused)
-    program.skipped = tuple(skipped)
-    program.knowledge.register(added.values())
-    tell_warnings((problem for problem in problems if problem.code not in OPEN), strict=strict)
     return program
 
 

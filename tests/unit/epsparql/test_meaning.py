@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.epsparql_examples import PREFIXES, VOCABULARY, Example, find_examples, name_alike
 
 from etalis.epsparql.check import check
-from etalis.epsparql.meaning import Answer, UnitAnswers, StreamedTriple, meaning
+from etalis.epsparql.meaning import Answer, StreamedTriple, UnitAnswers, meaning
 from etalis.epsparql.read import read_unit
 from etalis.epsparql.reads import known_predicates
 from etalis.epsparql.stream_entailment import close

@@ -1,4 +1,4 @@
-"""The functions of expressions: how they are spelt, and how many arguments they take (None: any number)."""
+"""The functions of expressions as texts write them; what they compute, `logic.sparql` says."""
 
 from __future__ import annotations
 
@@ -7,53 +7,49 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from etalis.epsparql.read.namespaces import XSD
+from etalis.epsparql.windows import AGGREGATES as AGGREGATE_NAMES
+from etalis.epsparql.windows import TIMES
+from etalis.logic.sparql.functions import FUNCTIONS as COMPUTED
+
+SAME: Mapping[str, str] = MappingProxyType({"uri": "iri", "isuri": "isiri"})
+AGGREGATES: Mapping[str, str] = MappingProxyType({name: name.upper() for name in sorted(AGGREGATE_NAMES)})
+_MIXED = ("isIRI", "isBLANK", "isLITERAL", "isNUMERIC", "sameTerm", "getDURATION", "getSTARTTIME", "getENDTIME")
+_SIGNS = frozenset(("in", "not in", "neg", "pos"))  # written as operators
+_SPELLINGS = {name.lower(): name for name in _MIXED}
 
 
 class FunctionForm(NamedTuple):
-    """How a function is written, and the fewest and most arguments."""
+    """How a function is written, and the fewest and most arguments (None: any number)."""
 
     spelling: str
     least: int
     most: int | None
 
 
-_ONE = """
-STR LANG DATATYPE BOUND IRI ABS CEIL FLOOR ROUND STRLEN UCASE LCASE ENCODE_FOR_URI YEAR MONTH DAY HOURS MINUTES SECONDS
-TIMEZONE TZ MD5 SHA1 SHA256 SHA384 SHA512 isIRI isBLANK isLITERAL isNUMERIC
-"""
-_TWO = "LANGMATCHES CONTAINS STRSTARTS STRENDS STRBEFORE STRAFTER STRLANG STRDT sameTerm"
-_NONE = "getDURATION getSTARTTIME getENDTIME"
-_CASTS = "boolean double float decimal integer string dateTime date time duration dayTimeDuration"
-
-FUNCTIONS: Mapping[str, FunctionForm] = MappingProxyType(
-    {name.lower(): FunctionForm(name, 1, 1) for name in _ONE.split()}
-    | {name.lower(): FunctionForm(name, 2, 2) for name in _TWO.split()}
-    | {name.lower(): FunctionForm(name, 0, 0) for name in _NONE.split()}
-    | {
-        "concat": FunctionForm("CONCAT", 0, None),
-        "coalesce": FunctionForm("COALESCE", 1, None),
-        "if": FunctionForm("IF", 3, 3),
-        "substr": FunctionForm("SUBSTR", 2, 3),
-        "regex": FunctionForm("REGEX", 2, 3),
-        "replace": FunctionForm("REPLACE", 3, 4),
-    }
-    | {f"<{XSD}{name}>": FunctionForm(f"xsd:{name}", 1, 1) for name in _CASTS.split()}
-)
-SAME: Mapping[str, str] = MappingProxyType({"uri": "iri", "isuri": "isiri"})
-AGGREGATES: Mapping[str, str] = MappingProxyType(
-    {name.lower(): name for name in ("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT")}
-)
+def _forms() -> dict[str, FunctionForm]:
+    """Return the functions by name; `getDURATION()` has no arguments in a text."""
+    found = {}
+    for name, row in COMPUTED.items():
+        if name.startswith(f"<{XSD}"):
+            found[name] = FunctionForm(f"xsd:{name[len(XSD) + 1 : -1]}", row.least, row.most)
+        elif name[0].isalpha() and name not in _SIGNS and name not in SAME:
+            bounds = (0, 0) if name in TIMES else (row.least, row.most)
+            found[name] = FunctionForm(_SPELLINGS.get(name, name.upper()), *bounds)
+    return found
 
 
-def arity_problem(signature: FunctionForm, given: int) -> str | None:
+FUNCTIONS: Mapping[str, FunctionForm] = MappingProxyType(_forms())
+
+
+def arity_problem(form: FunctionForm, given: int) -> str | None:
     """Say that a function does not take so many arguments."""
-    if signature.least <= given and (signature.most is None or given <= signature.most):
+    if form.least <= given and (form.most is None or given <= form.most):
         return None
-    if signature.most is None:
-        wanted = f"at least {signature.least}"
-    elif signature.most == signature.least:
-        wanted = str(signature.most) if signature.most else "no"
+    if form.most is None:
+        wanted = f"at least {form.least}"
+    elif form.most == form.least:
+        wanted = str(form.most) if form.most else "no"
     else:
-        wanted = f"{signature.least} or {signature.most}"
+        wanted = f"{form.least} or {form.most}"
     plural = "" if wanted == "1" else "s"
-    return f"{signature.spelling} takes {wanted} argument{plural}, found {given}"
+    return f"{form.spelling} takes {wanted} argument{plural}, found {given}"

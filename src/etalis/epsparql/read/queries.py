@@ -230,8 +230,7 @@ class QueryReader:
         if not r.accept_word("NAMED"):
             return s.Dataset("default", self._name(), None, None, r.span_from(first))
         if not r.accept_word("WINDOW"):
-            hint = "background graphs are one graph: write FROM <file>"
-            raise r.refusal("E130", "FROM NAMED is not supported, but FROM NAMED WINDOW is", r.tokens[first], hint)
+            return s.Dataset("named", self._name(), None, None, r.span_from(first))
         iri = self._name()
         r.expect_word("ON", "FROM NAMED WINDOW", "write FROM NAMED WINDOW :w ON :stream [RANGE PT10M STEP PT1M]")
         stream = self._name()

@@ -26,7 +26,7 @@ _NULL = Const("null")
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class GroupEnds:
     """The variables that hold start and end of a group, in seconds."""
 
     start: str
@@ -54,8 +54,8 @@ def conjuncts(expression: Term) -> Iterator[Term]:
             yield term
 
 
-def to_rule(expression: Term, names: VariableNames, visible: Names, ends: Ends | None) -> Term:
-    """Return an expression with the names of the rule; what is not visible is unbound, without ends no time is known."""
+def to_rule(expression: Term, names: VariableNames, visible: Names, ends: GroupEnds | None) -> Term:
+    """Return an expression with the names of the rule; what is not visible is unbound, and time without ends."""
     times = (_NULL, _NULL) if ends is None else (Var(ends.start), Var(ends.end))
 
     def change(_: Term, new: Term) -> Term:

@@ -17,7 +17,7 @@ from etalis.epsparql.scope import is_sequence
 from etalis.epsparql.translate import expressions as e
 from etalis.epsparql.translate.missing import agreement, maybe, partners, witness
 from etalis.epsparql.translate.naming import VariableNames
-from etalis.epsparql.translate.paths import PathReader, expand
+from etalis.epsparql.translate.paths import PathTranslator, expand
 from etalis.epsparql.translate.refusals import refuse
 from etalis.epsparql.translate.solutions import (
     NONE,
@@ -38,12 +38,11 @@ from etalis.epsparql.translate.solutions import (
     union,
     variables_of,
 )
-from etalis.epsparql.translate.triples import Scope, TripleReader
+from etalis.epsparql.translate.triples import PatternScope, TripleTranslator
 from etalis.errors import Span
 from etalis.language.syntax import (
     Aggregate,
     Binary,
-    Clause,
     Compound,
     Condition,
     Const,
@@ -70,7 +69,7 @@ OPERATORS: dict[str, tuple[str, Side | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class GroupOperand:
     """A group without its filters, and these."""
 
     found: Solutions
@@ -80,34 +79,34 @@ class Operand:
 
 
 @dataclass(slots=True)
-class GroupReader:
+class GroupTranslator:
     """Turns the groups of one query into solutions; `infers_windows` where a bound on getDURATION() is a window too."""
 
-    triples: TripleReader
-    paths: PathReader
+    triples: TripleTranslator
+    paths: PathTranslator
     infers_windows: bool
-    project: Callable[[GroupReader, q.StreamQuery, Scope], Solutions]
+    project: Callable[[GroupTranslator, q.StreamQuery, PatternScope], Solutions]
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     @property
     def names(self) -> VariableNames:
         return self.triples.names
 
-    def group(self, group: q.GroupPattern, scope: Scope) -> Solutions:
+    def group(self, group: q.GroupPattern, scope: PatternScope) -> Solutions:
         """Return the solutions of a group."""
         operand = self._operand(group, scope)
         return self._filter(operand.found, operand, operand.filters, scope)
 
-    def _operand(self, group: q.GroupPattern, scope: Scope) -> Operand:
+    def _operand(self, group: q.GroupPattern, scope: PatternScope) -> GroupOperand:
         filters = tuple(element for element in group.elements if isinstance(element, q.FilterBy | q.Exists))
         inner = replace(scope, is_blocked=True) if any(isinstance(test, q.Exists) for test in filters) else scope
         found = UNIT
         for element in group.elements:
             if not isinstance(element, q.FilterBy | q.Exists):
                 found = self._add(found, element, inner)
-        return Operand(found, filters, group.span, is_sequence(group))
+        return GroupOperand(found, filters, group.span, is_sequence(group))
 
-    def _add(self, found: Solutions, element: q.Element, scope: Scope) -> Solutions:
+    def _add(self, found: Solutions, element: q.Element, scope: PatternScope) -> Solutions:
         """Return what is found so far together with the next element of the group."""
         match element:
             case q.Optional(group=group):
@@ -120,7 +119,7 @@ class GroupReader:
             case _:
                 return join(found, self._element(element, scope), self.names)
 
-    def _element(self, element: q.Element, scope: Scope) -> Solutions:
+    def _element(self, element: q.Element, scope: PatternScope) -> Solutions:
         """Return the solutions of an element by itself."""
         match element:
             case q.Triple():
@@ -150,10 +149,11 @@ class GroupReader:
 
     # elements
 
-    def _triple(self, triple: q.Triple, scope: Scope) -> Solutions:
+    def _triple(self, triple: q.Triple, scope: PatternScope) -> Solutions:
         path = triple.predicate
         if not isinstance(path, Compound):
-            return self.triples.read(*map(self.names.term, (triple.subject, path, triple.object)), scope)
+            s, p, o = map(self.names.term, (triple.subject, path, triple.object))
+            return self.triples.read(s, p, o, scope)
         expanded = expand(triple, (f"_:path{number}" for number in self.numbers))
         if expanded is not triple:
             return self._element(expanded, scope)
@@ -188,7 +188,7 @@ class GroupReader:
 
     # chains
 
-    def _chain(self, chain: q.Chain, scope: Scope) -> Solutions:
+    def _chain(self, chain: q.Chain, scope: PatternScope) -> Solutions:
         inner = replace(scope, is_instant=scope.is_instant or chain.within == 0)
         if not chain.operators:
             found = self.group(chain.groups[0], inner)
@@ -196,13 +196,13 @@ class GroupReader:
             first = self._operand(chain.groups[0], inner)
             for operator, group in zip(chain.operators, chain.groups[1:], strict=True):
                 timed = self._pair(operator, first, self._operand(group, inner), inner)
-                first = Operand(Solutions(timed), (), chain.span, is_sequence=True)
+                first = GroupOperand(Solutions(timed), (), chain.span, is_sequence=True)
             found = first.found
         if chain.within is None or found.timed is None:
             return found
         return replace(found, timed=replace(found.timed, pattern=Within(found.timed.pattern, chain.within)))
 
-    def _pair(self, word: str, first: Operand, second: Operand, scope: Scope) -> Timed:
+    def _pair(self, word: str, first: GroupOperand, second: GroupOperand, scope: PatternScope) -> Timed:
         """Return two operands under a temporal operator; the filters of one that may be missing join them."""
         operator, alone = OPERATORS[word]
         if alone is None:
@@ -215,13 +215,13 @@ class GroupReader:
         a, b = (kept, partner) if alone == "left" else (partner, kept)
         return pair(operator, a, b, alone)
 
-    def _side(self, operand: Operand, filters: Filters, scope: Scope) -> Timed:
+    def _side(self, operand: GroupOperand, filters: Filters, scope: PatternScope) -> Timed:
         """Return the solutions of an operand that have a time."""
         timed = self._filter(operand.found, operand, filters, scope).timed
         assert timed is not None, "operands have a time"
         return _whole(timed) if scope.is_blocked and not operand.is_sequence else timed
 
-    def _split(self, operand: Operand, others: Names) -> tuple[Filters, Filters]:
+    def _split(self, operand: GroupOperand, others: Names) -> tuple[Filters, Filters]:
         """Part the filters of a group that may be missing: its own, and those that see variables of the other side."""
         parts = [part for part in (operand.found.timed, operand.found.timeless) if part is not None]
         outside = others - frozenset.intersection(*(part.sure for part in parts))
@@ -237,7 +237,7 @@ class GroupReader:
                 (shared if looks_at & outside else own).append(q.FilterBy(part, test.span))
         return tuple(own), tuple(shared)
 
-    def _joined(self, partner: Timed, shared: Filters, others: Names, scope: Scope) -> Timed:
+    def _joined(self, partner: Timed, shared: Filters, others: Names, scope: PatternScope) -> Timed:
         """Return a side that may be missing with the conditions that join it; they see its own interval."""
         if not shared:
             return partner
@@ -248,7 +248,7 @@ class GroupReader:
         goal = conjunction(self._test(test, partner.binds | others, ends, scope) for test in shared)
         return replace(partner, pattern=Condition("where", partner.pattern, goal))
 
-    def _test(self, test: q.FilterBy | q.Exists, visible: Names, ends: e.Ends | None, scope: Scope) -> Term:
+    def _test(self, test: q.FilterBy | q.Exists, visible: Names, ends: e.GroupEnds | None, scope: PatternScope) -> Term:
         """Return a filter as a goal over variables that are visible."""
         if isinstance(test, q.FilterBy):
             return Compound("sparql", (e.to_rule(test.expression, self.names, visible, ends),))
@@ -262,15 +262,15 @@ class GroupReader:
         goal = witness(visible, inner.timeless, self._goals(shared, visible | inner.binds, scope), self.names)
         return negation(goal if test.negated else negation(goal))
 
-    def _goals(self, shared: Filters, visible: Names, scope: Scope) -> tuple[Term, ...]:
+    def _goals(self, shared: Filters, visible: Names, scope: PatternScope) -> tuple[Term, ...]:
         return tuple(self._test(test, visible, None, scope) for test in shared)
 
     # conditions
 
-    def _ends(self) -> e.Ends:
-        return e.Ends(self.names.fresh("Start"), self.names.fresh("End"))
+    def _ends(self) -> e.GroupEnds:
+        return e.GroupEnds(self.names.fresh("Start"), self.names.fresh("End"))
 
-    def _filter(self, found: Solutions, operand: Operand, filters: Filters, scope: Scope) -> Solutions:
+    def _filter(self, found: Solutions, operand: GroupOperand, filters: Filters, scope: PatternScope) -> Solutions:
         """Return the solutions that pass filters of their group."""
         for test in filters:
             if isinstance(test, q.Exists):
@@ -280,7 +280,7 @@ class GroupReader:
                 found = self._tested(found, test.expression)
         return found
 
-    def _refuse_seen(self, expression: Term, found: Solutions, scope: Scope, span: Span | None) -> None:
+    def _refuse_seen(self, expression: Term, found: Solutions, scope: PatternScope, span: Span | None) -> None:
         """Refuse what looks at a solution from inside a group of EXISTS, where only its own filters can."""
         parts = [part for part in (found.timed, found.timeless) if part is not None]
         sure = frozenset.intersection(*(part.sure for part in parts))
@@ -327,7 +327,7 @@ class GroupReader:
 
     # what may be missing, or must be
 
-    def _optional(self, found: Solutions, operand: Operand, scope: Scope) -> Solutions:
+    def _optional(self, found: Solutions, operand: GroupOperand, scope: PatternScope) -> Solutions:
         """Return solutions with those of a group where there are any."""
         own, shared = self._split(operand, found.binds)
         group = self._filter(operand.found, operand, own, scope)
@@ -346,11 +346,11 @@ class GroupReader:
             timeless = replace(looked_at, maybe=added, fragile=fragile)
         return Solutions(timed, timeless, found.branches)
 
-    def _maybe(self, known: Names, goals: Timeless, shared: Filters, scope: Scope) -> Term:
+    def _maybe(self, known: Names, goals: Timeless, shared: Filters, scope: PatternScope) -> Term:
         return maybe(partners(known, goals, self._goals(shared, known | goals.binds, scope), self.names))
 
     def _optional_event(
-        self, timed: Timed, partner: Timed, goals: Timeless | None, shared: Filters, scope: Scope
+        self, timed: Timed, partner: Timed, goals: Timeless | None, shared: Filters, scope: PatternScope
     ) -> Timed:
         """Return matches with those partners of the same stamp, or in the background, that there are."""
         joined = self._joined(partner, shared, timed.binds, scope)
@@ -382,8 +382,8 @@ class GroupReader:
                 timeless = timeless.look_at(taken.binds, negation(goal))
         return replace(found, timed=timed, timeless=timeless)
 
-    def _exists(self, found: Solutions, test: q.Exists, around: Operand, scope: Scope) -> Solutions:
-        """Return the solutions for which a group has one inside of their interval, or in the background, or has none."""
+    def _exists(self, found: Solutions, test: q.Exists, around: GroupOperand, scope: PatternScope) -> Solutions:
+        """Return the solutions inside of whose interval, or in the background, a group has one, or has none."""
         visible = found.binds | scope.seen
         inside = replace(scope, is_instant=False, is_blocked=False, seen=visible)
         operand = self._operand(test.group, inside)
@@ -404,7 +404,7 @@ class GroupReader:
             timeless = timeless.look_at(variables_of(goal), negation(goal if test.negated else negation(goal)))
         return replace(found, timed=timed, timeless=timeless)
 
-    def _absent(self, timed: Timed, blocker: Timed, shared: Filters, visible: Names, scope: Scope) -> Pattern:
+    def _absent(self, timed: Timed, blocker: Timed, shared: Filters, visible: Names, scope: PatternScope) -> Pattern:
         joined = self._joined(blocker, shared, visible, scope)
         local = {name: self.names.fresh(name) for name in sorted(blocker.binds - timed.binds)}
         return Negation("cnot", timed.pattern, rename_pattern(joined.pattern, local))

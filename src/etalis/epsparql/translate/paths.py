@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from etalis.epsparql import syntax as q
 from etalis.epsparql.reads import path_parts
 from etalis.epsparql.translate.solutions import Timeless, conjunction, disjunction, variables_of
-from etalis.epsparql.translate.triples import Facts
+from etalis.epsparql.translate.triples import AskedFacts
 from etalis.language.syntax import Clause, Compound, Const, Term, Var
 
 _X, _Y, _Z = Var("X"), Var("Y"), Var("Z")
@@ -34,12 +34,12 @@ def expand(triple: q.Triple, names: Iterator[str]) -> q.Element:
             return triple
 
 
-class PathReader:
+class PathTranslator:
     """Turns paths with repetition into goals over the background."""
 
     __slots__ = ("_facts", "_made")
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: AskedFacts) -> None:
         self._facts = facts
         self._made: dict[Term, str] = {}
 
@@ -103,4 +103,3 @@ def _negated(steps: tuple[Term, ...]) -> Iterator[Term]:
         if taken:
             other = (Compound("\\==", (_Z, step)) for step in taken)
             yield conjunction((Compound("rdf", (ends[0], _Z, ends[1])), *other))
-

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 from etalis.epsparql import syntax as q
-from etalis.epsparql.scope import is_visible, selected
-from etalis.epsparql.translate.groups import GroupReader
-from etalis.epsparql.translate.naming import VariableNames
-from etalis.epsparql.translate.paths import PathReader
-from etalis.epsparql.translate.refusals import refuse
-from etalis.epsparql.translate.schema import Schema
-from etalis.epsparql.translate.solutions import Solutions, Timed, conjunction, join, rename, test_with
-from etalis.epsparql.translate.triples import NULL, Facts, Scope, TripleReader
 from etalis.epsparql.reads import Predicates
+from etalis.epsparql.scope import is_visible, selected
+from etalis.epsparql.translate.groups import GroupTranslator
+from etalis.epsparql.translate.naming import VariableNames
+from etalis.epsparql.translate.paths import PathTranslator
+from etalis.epsparql.translate.refusals import refuse
+from etalis.epsparql.translate.schema import StreamSchema
+from etalis.epsparql.translate.solutions import Solutions, Timed, conjunction, join, rename, test_with
+from etalis.epsparql.translate.triples import NULL, AskedFacts, PatternScope, TripleTranslator
 from etalis.epsparql.windows import has_aggregates, is_windowed, sliding_range
-from etalis.language.syntax import Compound, Const, EventPattern, Pattern, Property, Rule, Term, Var, Within
+from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Rule, Term, Var, Within
 
 UNRESTRICTED = "unrestricted"
 
@@ -32,38 +31,38 @@ class Surroundings:
     """What the queries of a unit have in common."""
 
     known: Predicates
-    schema: Schema
-    facts: Facts
-    paths: PathReader
+    schema: StreamSchema
+    facts: AskedFacts
+    paths: PathTranslator
     has_graphs: bool
     policy: str
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class QueryHead:
     """What a query reports: its event, and the names of its columns; None for triples that it constructs."""
 
     name: str
     columns: tuple[str, ...] | None
 
 
-def head_of(query: q.StreamQuery, number: int) -> Head:
+def head_of(query: q.StreamQuery, number: int) -> QueryHead:
     """Return the head of a query, which is counted from 1."""
     if query.form == "construct":
-        return Head("rdf", None)
+        return QueryHead("rdf", None)
     name = query.registered[1] if query.registered is not None else f"{query.form}_{number}"
-    return Head(name, tuple(dict.fromkeys(selected(query))) if query.form == "select" else ())
+    return QueryHead(name, tuple(dict.fromkeys(selected(query))) if query.form == "select" else ())
 
 
 def query_rules(query: q.StreamQuery, number: int, around: Surroundings) -> Iterator[Rule]:
     """Yield the rules of a query, which is counted from 1."""
     _refuse_windows(query)
     names = VariableNames()
-    triples = TripleReader(around.known, around.schema, around.facts, names, around.has_graphs)
+    triples = TripleTranslator(around.known, around.schema, around.facts, names, around.has_graphs)
     policy = query.policy or around.policy
-    reader = GroupReader(triples, around.paths, policy == UNRESTRICTED, _project)
+    reader = GroupTranslator(triples, around.paths, policy == UNRESTRICTED, _project)
     streams = tuple(dataset.iri for dataset in query.datasets if dataset.kind == "stream")
-    found = _solve(reader, query, Scope(streams=streams)).timed
+    found = _solve(reader, query, PatternScope(streams=streams)).timed
     assert found is not None, "a query has time"
     length = sliding_range(query)
     if length is not None:
@@ -88,7 +87,7 @@ def _rule(head: EventPattern, pattern: Pattern, query: q.StreamQuery) -> Rule:
     return Rule(head, pattern, span=query.span)
 
 
-def _solve(reader: GroupReader, query: q.StreamQuery, scope: Scope) -> Solutions:
+def _solve(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) -> Solutions:
     """Return the solutions of a query's body with its items."""
     found = reader.group(query.body, scope)
     if query.values is not None:
@@ -99,7 +98,7 @@ def _solve(reader: GroupReader, query: q.StreamQuery, scope: Scope) -> Solutions
     return found
 
 
-def _project(reader: GroupReader, query: q.StreamQuery, scope: Scope) -> Solutions:
+def _project(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) -> Solutions:
     """Return the solutions of a sub-SELECT: what it does not select is nobody else's."""
     _refuse_windows(query)
     found = _solve(reader, query, scope)
@@ -180,15 +179,14 @@ def _sparql(name: str, *args: Term) -> Term:
     return Compound("sparql", (Compound(name, args),))
 
 
-def _name_blanks(
-    query: q.StreamQuery, number: int, found: Timed, names: VariableNames, made: dict[str, Var]
-) -> Term:
+def _name_blanks(query: q.StreamQuery, number: int, found: Timed, names: VariableNames, made: dict[str, Var]) -> Term:
     """Return the goals that name the blank nodes of a template, which are new for every solution."""
     visible = sorted(selected(replace(query, items=None)))
-    values = [Compound("=", (Const(name), Var(v))) for name in visible if (v := names.of(name)) in found.binds]
+    pairs = [Compound("=", (Const(name), Var(v))) for name in visible if (v := names.of(name)) in found.binds]
     start, end = Var(names.fresh("Start")), Var(names.fresh("End"))
     goals: list[Term] = [Compound("t1", (start,)), Compound("t2", (end,))]
-    for blank, variable in made.items():
-        call = Compound("newblank", (Const(number), Const(blank[2:]), start, end, *values))
-        goals.append(Compound("sparql", (call, variable)))
+    solution = ListTerm((start, end, *pairs))
+    goals += [
+        Compound("sparql_blank", (Const(number), Const(blank[2:]), solution, node)) for blank, node in made.items()
+    ]
     return conjunction(goals)

@@ -23,7 +23,7 @@ _PARTS = (SUBCLASS, SUBPROPERTY, DOMAIN, RANGE)
 Following = tuple[Value, Value, Value]
 
 
-class Schema:
+class StreamSchema:
     """The schema of a closed graph: hierarchies, domains and ranges, in the exact naming."""
 
     def __init__(self, triples: Iterable[tuple[Value, Value, Value]]) -> None:

@@ -74,13 +74,16 @@ class Solutions:
     def binds(self) -> Names:
         return NONE.union(*(part.binds for part in (self.timed, self.timeless) if part is not None))
 
+
 UNIT = Solutions(timeless=Timeless())
 
 
 def conjunction(goals: Iterable[Term]) -> Term:
     """Return goals as one."""
     several = [goal for goal in goals if goal != TRUE]
-    return reduce(lambda rest, goal: Compound(",", (goal, rest)), reversed(several[:-1]), several[-1]) if several else TRUE
+    return (
+        reduce(lambda rest, goal: Compound(",", (goal, rest)), reversed(several[:-1]), several[-1]) if several else TRUE
+    )
 
 
 def disjunction(goals: Iterable[Term]) -> Term:
@@ -127,7 +130,9 @@ def rename(found: Solutions, renaming: Mapping[str, str]) -> Solutions:
     timed, timeless = found.timed, found.timeless
     if timed is not None:
         pattern = rename_pattern(timed.pattern, renaming)
-        timed = replace(timed, pattern=pattern, sure=_rename(timed.sure, renaming), maybe=_rename(timed.maybe, renaming))
+        timed = replace(
+            timed, pattern=pattern, sure=_rename(timed.sure, renaming), maybe=_rename(timed.maybe, renaming)
+        )
     if timeless is not None:
         goals = tuple(rename_term(goal, renaming) for goal in timeless.goals)
         sets = (_rename(part, renaming) for part in (timeless.sure, timeless.maybe, timeless.fragile))
@@ -221,7 +226,11 @@ def join(a: Solutions, b: Solutions, names: VariableNames) -> Solutions:
 def union(several: Iterable[Solutions]) -> Solutions:
     """Return the solutions of all."""
     parts = list(several)
-    return Solutions(either(*(part.timed for part in parts)), _either(*(part.timeless for part in parts)), max(part.branches for part in parts))
+    return Solutions(
+        either(*(part.timed for part in parts)),
+        _either(*(part.timeless for part in parts)),
+        max(part.branches for part in parts),
+    )
 
 
 def _either(*several: Timeless | None) -> Timeless | None:

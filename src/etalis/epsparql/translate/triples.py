@@ -1,9 +1,9 @@
 """Triple patterns as events `rdf(S, P, O)`, as goals over facts `rdf(S, P, O)`, or as both.
 
 Under a schema a pattern reads what entails it: `?x a :C` the members of the classes below, and the ends of properties
-with a domain or range below, by membership in sets of facts: `rdfs_class(K, C)`, `rdfs_domain(P, C)`, `rdfs_range(P, C)`
-and `rdfs_property(P, Q)`. A variable class or predicate, and a schema that says something of rdf:type itself, ask
-`rdfs_follows(S, P, O, S2, P2, O2)`.
+with a domain or range below, by membership in sets of facts: `rdfs_class(K, C)`, `rdfs_domain(P, C)`,
+`rdfs_range(P, C)`, `rdfs_property(P, Q)`. A variable class or predicate, and a schema that says something of rdf:type
+itself, ask `rdfs_follows(S, P, O, S2, P2, O2)`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,26 @@ from itertools import count
 from etalis.data.values import Value
 from etalis.epsparql.reads import BACKGROUND, BOTH, STREAM, TYPE, Predicates
 from etalis.epsparql.translate.naming import VariableNames
-from etalis.epsparql.translate.schema import ANY, NODE, OBJECT, SUBJECT, Schema
+from etalis.epsparql.translate.schema import ANY, NODE, OBJECT, SUBJECT, StreamSchema
 from etalis.epsparql.translate.solutions import (
-    NONE, Names, Solutions, Timed, Timeless, conjunction, disjunction, either, test_with, variables_of,
-)  # fmt: skip
+    NONE,
+    Names,
+    Solutions,
+    Timed,
+    Timeless,
+    conjunction,
+    disjunction,
+    either,
+    test_with,
+    variables_of,
+)
 from etalis.language.syntax import Clause, Compound, Condition, Const, EventPattern, Pattern, Term, Var
 
 NULL = Const("null")
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class PatternScope:
     """Where triples are looked for: in a graph, in a stream, in one of the streams that FROM STREAM names."""
 
     graph: Term | None = None
@@ -41,7 +50,7 @@ class Scope:
 
 
 @dataclass(slots=True)
-class Facts:
+class AskedFacts:
     """The facts and clauses that translated patterns ask for."""
 
     rows: dict[tuple[str, int], dict[tuple[Value, ...], None]] = field(default_factory=dict)
@@ -65,16 +74,16 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class TripleReader:
+class TripleTranslator:
     """Turns triple patterns into solutions."""
 
     known: Predicates
-    schema: Schema
-    facts: Facts
+    schema: StreamSchema
+    facts: AskedFacts
     names: VariableNames
     has_graphs: bool
 
-    def read(self, s: Term, p: Term, o: Term, scope: Scope) -> Solutions:
+    def read(self, s: Term, p: Term, o: Term, scope: PatternScope) -> Solutions:
         """Return the solutions of a pattern whose terms have the names of the rule."""
         reads = STREAM if scope.is_named else self.known.reads(p)
         timed = None if reads == BACKGROUND else self._timed(s, p, o, scope)
@@ -83,7 +92,7 @@ class TripleReader:
             timeless = Timeless((Compound("rdf", (s, p, o)),), variables_of(s, p, o))
         return Solutions(timed, timeless, 2 if reads == BOTH else 1)
 
-    def _timed(self, s: Term, p: Term, o: Term, scope: Scope) -> Timed:
+    def _timed(self, s: Term, p: Term, o: Term, scope: PatternScope) -> Timed:
         schema = self.schema
         sure = variables_of(s, p, o, *(t for t in (scope.graph, scope.stream) if t is not None))
         if not schema:
@@ -95,7 +104,7 @@ class TripleReader:
                 return Timed(self._members(s, o, scope), sure)
         return Timed(self._followed(s, p, o, scope), sure)
 
-    def _event(self, s: Term, p: Term, o: Term, scope: Scope) -> Pattern:
+    def _event(self, s: Term, p: Term, o: Term, scope: PatternScope) -> Pattern:
         """Return the event of a triple, in the graph and stream that are asked for."""
         if not self.has_graphs:
             return EventPattern("rdf", (s, p, o))
@@ -115,14 +124,14 @@ class TripleReader:
             event = test_with(event, "where", test)
         return event
 
-    def _below(self, s: Term, p: Const, o: Term, scope: Scope, below: list[Value], name: str) -> Pattern:
+    def _below(self, s: Term, p: Const, o: Term, scope: PatternScope, below: list[Value], name: str) -> Pattern:
         if len(below) == 1:
             return self._event(s, p, o, scope)
         self.facts.add(name, below, p.value)
         inner = self._fresh("p")
         return test_with(self._event(s, inner, o, scope), "where", Compound(name, (inner, p)))
 
-    def _members(self, s: Term, of: Const, scope: Scope) -> Pattern:
+    def _members(self, s: Term, of: Const, scope: PatternScope) -> Pattern:
         """Return the pattern of the members of a class."""
         schema, facts = self.schema, self.facts
         below = schema.classes_below(of.value)
@@ -149,7 +158,7 @@ class TripleReader:
         assert whole is not None
         return whole.pattern
 
-    def _followed(self, s: Term, p: Term, o: Term, scope: Scope) -> Pattern:
+    def _followed(self, s: Term, p: Term, o: Term, scope: PatternScope) -> Pattern:
         """Return the pattern of every triple with all that it entails."""
         facts = self.facts
         facts.clauses.update(dict.fromkeys(_FOLLOWING))

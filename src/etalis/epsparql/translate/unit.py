@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from etalis.data.values import Value
 from etalis.epsparql import syntax as q
 from etalis.epsparql.reads import Predicates
-from etalis.epsparql.translate.paths import PathReader
-from etalis.epsparql.translate.queries import UNRESTRICTED, Head, Surroundings, head_of, query_rules
-from etalis.epsparql.translate.schema import Schema
-from etalis.epsparql.translate.triples import Facts
+from etalis.epsparql.translate.paths import PathTranslator
+from etalis.epsparql.translate.queries import UNRESTRICTED, QueryHead, Surroundings, head_of, query_rules
+from etalis.epsparql.translate.schema import StreamSchema
+from etalis.epsparql.translate.triples import AskedFacts
 from etalis.language import syntax as s
 
 _TRIPLE, _QUAD = ("s", "p", "o"), ("s", "p", "o", "g", "n")
-NO_SCHEMA = Schema(())
+NO_SCHEMA = StreamSchema(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class Translation:
 
     tree: s.Tree
     facts: Mapping[tuple[str, int], list[tuple[Value, ...]]]
-    heads: tuple[Head, ...]
+    heads: tuple[QueryHead, ...]
 
 
 def translate(
-    unit: q.Unit, known: Predicates | None = None, schema: Schema = NO_SCHEMA, *, policy: str | None = None,
+    unit: q.Unit, known: Predicates | None = None, schema: StreamSchema = NO_SCHEMA, *, policy: str | None = None,
     names_graphs: bool = False, is_alone: bool = True,
 ) -> Translation:  # fmt: skip
     """Return the program of a unit that `check` has passed.
@@ -36,10 +36,10 @@ def translate(
     `names_graphs` where elements have graphs and streams to be told apart though no query names one. A program that is
     not alone has other rules beside it, whose policy stays as it is.
     """
-    facts = Facts()
+    facts = AskedFacts()
     has_graphs = names_graphs or any(map(_names_graph, unit.queries))
     chosen = policy or UNRESTRICTED
-    around = Surroundings(known or Predicates(), schema, facts, PathReader(facts), has_graphs, chosen)
+    around = Surroundings(known or Predicates(), schema, facts, PathTranslator(facts), has_graphs, chosen)
     rules: list[s.Rule] = []
     for number, query in enumerate(unit.queries, 1):
         given = query.policy or (None if is_alone else chosen)
@@ -60,8 +60,8 @@ def _with_policy(rules: Iterator[s.Rule], number: int, policy: str | None) -> It
         yield replace(rule, label=f"query_{number}", properties=properties) if properties else rule
 
 
-def _declarations(heads: tuple[Head, ...], has_graphs: bool) -> Iterator[s.EventDeclaration]:
-    columns = {"rdf": _QUAD if has_graphs else _TRIPLE}
+def _declarations(heads: tuple[QueryHead, ...], has_graphs: bool) -> Iterator[s.EventDeclaration]:
+    columns: dict[str, tuple[str, ...]] = {"rdf": _QUAD if has_graphs else _TRIPLE}
     columns |= {head.name: head.columns for head in heads if head.columns}
     for name, attributes in columns.items():
         yield s.EventDeclaration(name, tuple((attribute, "any") for attribute in attributes))

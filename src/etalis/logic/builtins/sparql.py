@@ -1,7 +1,8 @@
 """Expressions of SPARQL as goals: `sparql(E)` tests one, `sparql(E, V)` computes its value.
 
 An error is no error of the goal: the test fails, and the value stays unbound. A variable without a value, and `null`,
-are unbound in the expression.
+are unbound in the expression. `sparql_blank(Query, Label, [Start, End, name = V, ...], Node)` names a blank node of a
+template, for a solution on an interval in seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Machine, Test
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.expressions import evaluate_term, holds_term
-from etalis.logic.terms.unify import MAX_CELLS, Term, Trail, deref, unify
+from etalis.logic.sparql.new_blanks import name_blank
+from etalis.logic.sparql.times import as_seconds
+from etalis.logic.terms.unify import MAX_CELLS, Term, Trail, Variable, deref, split_list, unify
+from etalis.temporal.interval import MICROSECONDS
 
 
 def _charge(term: Term, trail: Trail) -> None:
@@ -44,4 +48,19 @@ def _is_value(machine: Machine, args: tuple[Term, ...]) -> bool:
     return unify(args[1], value, machine.trail)
 
 
-SPARQL_TESTS: Mapping[Key, Test] = MappingProxyType({("sparql", 1): _holds, ("sparql", 2): _is_value})
+def _is_blank(machine: Machine, args: tuple[Term, ...]) -> bool:
+    query, label, listed, node = map(deref, args)
+    items, _ = split_list(listed)
+    start, end, *pairs = (deref(item) for item in items)
+    said = [(name, value) for _, name, given in pairs if (value := deref(given)).__class__ is not Variable]
+    made = name_blank(query, label, said, (_microseconds(start), _microseconds(end)))
+    return unify(node, made, machine.trail)
+
+
+def _microseconds(seconds: Term) -> int:
+    return int(as_seconds(seconds) * MICROSECONDS)
+
+
+SPARQL_TESTS: Mapping[Key, Test] = MappingProxyType(
+    {("sparql", 1): _holds, ("sparql", 2): _is_value, ("sparql_blank", 4): _is_blank}
+)

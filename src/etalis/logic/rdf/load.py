@@ -24,7 +24,7 @@ from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.atoms import AtomNames, Relations, find_parts, name_relations, refuse
 from etalis.logic.rdf.entailment import MAX_TRIPLES, TYPE, Graph, Node, entail
 from etalis.logic.rdf.exact_terms import encode
-from etalis.logic.rdf.oxigraph import import_pyoxigraph
+from etalis.logic.rdf.oxigraph import NestingGuard, import_pyoxigraph
 from etalis.logic.rdf.xml import XmlError, XmlGuard
 from etalis.logic.terms.unify import Term
 
@@ -139,11 +139,12 @@ def _name_of(file: Any) -> str:
 class _Lines:
     """Hands an open file over line by line, to the guard of XML first, and knows which line was the last."""
 
-    __slots__ = ("_ended", "_file", "_guard", "line")
+    __slots__ = ("_ended", "_file", "_guard", "_nesting", "line")
 
     def __init__(self, file: Any, guard: XmlGuard | None) -> None:
         self._file = file
         self._guard = guard
+        self._nesting = NestingGuard()
         self._ended = True
         self.line = 0
 
@@ -154,7 +155,9 @@ class _Lines:
         self._ended = piece[-1:] in (b"\n", "\n")
         if self._guard is not None:
             self._guard.feed(piece)
-        elif self.line == 1:
+            return piece
+        self._nesting.feed(piece.encode(errors="surrogatepass") if isinstance(piece, str) else piece)
+        if self.line == 1:
             piece = piece.removeprefix("\ufeff" if isinstance(piece, str) else BOM_UTF8)
         return piece
 

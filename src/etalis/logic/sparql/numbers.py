@@ -63,7 +63,7 @@ def _divide(a: Known, b: Known) -> Number:
             return to_float(x) / to_float(y)
     if x.__class__ is int and y.__class__ is int:
         raise ExpressionError("division by zero")
-    return math.nan if not x or math.isnan(x) else math.copysign(math.inf, x)
+    return math.nan if not x or math.isnan(x) else math.copysign(math.inf, x) * math.copysign(1.0, y)
 
 
 def _rounded(function: Callable[[float], int]) -> Callable[[Known], Number]:

@@ -145,14 +145,14 @@ def length_of(duration: DurationLiteral) -> Fraction:
     return duration.seconds
 
 
-def moment_parts(moment: MomentLiteral) -> tuple[int, int, int, int, int, int | float]:
-    """Return year, month, day, hours, minutes and seconds of a moment in its own zone."""
+def moment_parts(moment: MomentLiteral) -> tuple[int, int, int, int, int, float]:
+    """Return year, month, day, hours, minutes and seconds of a moment in its own zone; seconds are a decimal."""
     found = _MOMENT.fullmatch(moment.text)
     assert found is not None
     year, month, day, hour, minute = map(int, found.group(1, 2, 3, 4, 5))
     if hour == 24:
         return moment_parts(write_moment(moment.seconds + 60 * (moment.zone or 0)))
-    return year, month, day, hour, minute, as_number(Fraction(found[6]))
+    return year, month, day, hour, minute, float(found[6])
 
 
 def zone_text(moment: MomentLiteral) -> str:

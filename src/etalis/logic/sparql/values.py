@@ -94,8 +94,10 @@ _MARKS = frozenset(("<", '"', "_"))
 
 @functools.lru_cache(_REMEMBERED)
 def _read_marked(text: str) -> Known:
-    if text.startswith("<") and text.endswith(">"):
-        return IriNode(text[1:-1])
+    if text.startswith("<"):
+        if text.endswith(">"):
+            return IriNode(text[1:-1])
+        raise ExpressionError("no RDF term")
     if text.startswith("_:"):
         return BlankNode(text[2:])
     if not text.startswith('"'):

@@ -6,6 +6,7 @@ back; what was processed already is corrected (`revision`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ class Disorder:
         self.dead = dead
         self.watermark = None if settings.lateness is None else Watermark(settings.lateness, sources)
         self.held = Held() if settings.lateness is not None and settings.reporting == "on_watermark" else None
-        self.held_ids: dict[Hashable, tuple[int, int, int]] = {}
+        self.held_ids: Counter[Hashable] = Counter()  # how many events of an id are held
         self.revision = Revision(run_loop, self.watermark, again, report) if settings.corrects else None
         self.retractions: Retractions | None = None
         if settings.revision and self.revision is not None:
@@ -95,7 +96,7 @@ class Disorder:
         if self.held is not None:
             self.held.add((end, start, rank, stamp, name, *values))
             if stamp is not None and stamp.id is not None:
-                self.held_ids[stamp.id] = (end, start, rank)
+                self.held_ids[stamp.id] += 1
             return
         assert self.revision is not None
         if self.revision.is_in_order(name, values, start, end, rank, stamp):
@@ -144,9 +145,15 @@ class Disorder:
 
     def _take_released(self, row: HeldRow, out: list[Any]) -> None:
         end, start, rank, stamp, name, *values = row
-        if stamp is not None and stamp.id is not None:
-            self.held_ids.pop(stamp.id, None)
+        self.hold_no_more(stamp)
         self._process(name, tuple(values), start, end, rank, stamp, out)
+
+    def hold_no_more(self, stamp: Stamp | None) -> None:
+        """Note that an event is held no more."""
+        if stamp is not None and stamp.id is not None:
+            self.held_ids[stamp.id] -= 1
+            if self.held_ids[stamp.id] <= 0:
+                del self.held_ids[stamp.id]
 
     def release(self, row: HeldRow) -> tuple[Event, ...]:
         """Take an event that was held and is settled; return what it causes."""
@@ -171,8 +178,7 @@ class Disorder:
         """Yield so many of the events that are held, the first to come, and hold them no more."""
         for row in () if self.held is None else self.held.release_oldest(number):
             end, start, _, stamp, name, *values = row
-            if stamp is not None and stamp.id is not None:
-                self.held_ids.pop(stamp.id, None)
+            self.hold_no_more(stamp)
             yield name, tuple(values), start, end
 
     def advance(self, until: int, out: list[Any]) -> None:

@@ -54,7 +54,7 @@ class History:
         self.kinds = list(kinds)
         self.rows = RowLog([arity for _, arity in self.kinds])
         self.kept: dict[int, tuple[Row | None, int, int]] = {}
-        self.ids: dict[Hashable, int] = {}
+        self.ids: dict[Hashable, list[int]] = {}  # of several events where these are one element
         self.number_of = {kind: number for number, kind in enumerate(self.kinds)}
         self.parts: dict[Kind, RulePartitions] = {}
         self.together = RulePartitions(None)
@@ -91,7 +91,7 @@ class History:
         self.rows.add(row, self.number_of[kind], part.last.get(key, FIRST))
         part.last[key] = place
         if name is not None:
-            self.ids[name] = place
+            self.ids.setdefault(name, []).append(place)
 
     def write(self, code: Code, kind: Kind, parameters: list[str], time: str, forget: Callable[[], None]) -> None:
         """Write `add` for an instant of a kind into generated code."""
@@ -116,7 +116,7 @@ class History:
 
     def name_of(self, place: int) -> Hashable | None:
         """Return the id of the event at a place, if it came with one."""
-        return next((name for name, where in self.ids.items() if where == place), None)
+        return next((name for name, places in self.ids.items() if place in places), None)
 
     def take_out(self, place: int) -> None:
         """Let a row be as if it had never been."""
@@ -201,7 +201,7 @@ class History:
                     self.rebase(part, key, base)
             self._keep_linked(cut)
             self.rows.drop(cut)
-            self.ids = {name: place for name, place in self.ids.items() if place >= cut or place in self.kept}
+            self._keep_ids(lambda place: place >= cut or place in self.kept)
             if len(self.kept) > max(LEAST_TRIM, len(self.rows)):
                 self.settle_before(limit, order, settle)
         self._expire(limit, settle)
@@ -258,7 +258,12 @@ class History:
                 for place, _ in old:
                     self.take_out(place)
         self.kept.clear()
-        self.ids = {name: place for name, place in self.ids.items() if place >= self.rows.offset}
+        self._keep_ids(lambda place: place >= self.rows.offset)
+
+    def _keep_ids(self, is_kept: Callable[[int], bool]) -> None:
+        """Forget the ids of events that are not kept."""
+        found = ((name, [place for place in places if is_kept(place)]) for name, places in self.ids.items())
+        self.ids = {name: places for name, places in found if places}
 
     # other rules
 

@@ -6,7 +6,7 @@ taken back: such a correction is a dead letter.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from etalis.data.values import Struct, format_value
@@ -27,7 +27,6 @@ class Retractions:
         self.disorder = disorder
         self.revision = revision
         self.held = disorder.held
-        self.held_ids = disorder.held_ids
         self.dead = disorder.dead
 
     def take_back_term(self, what: Any, start: int, end: int, stamp: Stamp | None, out: list[Any]) -> None:
@@ -49,7 +48,10 @@ class Retractions:
         assert self.held is not None
         held = [row[:2] for row in self.held if atom_of(row) == (name, values) and row[0] <= end]
         wanted = (end, start) if (end, start) in held else max(held, default=None)
-        return self.held.remove(lambda r: r[:2] == wanted and atom_of(r) == (name, values)) is not None
+        row = self.held.remove(lambda r: r[:2] == wanted and atom_of(r) == (name, values))
+        if row is not None:
+            self.disorder.hold_no_more(row[3])
+        return row is not None
 
     def take_back(
         self, name: str, values: Values, start: int, end: int, out: list[Any], instead: Instead | None = None
@@ -68,23 +70,31 @@ class Retractions:
             self._take_back_at(place, instead, out)
 
     def take_back_id(self, name: Hashable, out: list[Any], instead: Instead | None = None) -> None:
-        """Take back the event of an id."""
+        """Take back the event of an id, or all that share it."""
         if not self._take_back_id(name, out, instead):
             now = self.disorder.state.now
             self.dead.add("rev", (name,), now, now, "no event with this id within the horizon", "unknown")
 
     def _take_back_id(self, name: Hashable, out: list[Any], instead: Instead | None) -> bool:
-        if self.held is not None and name in self.held_ids:
-            wanted = self.held_ids[name]
-            row = self.held.remove(lambda r: r[:3] == wanted and r[3] is not None and r[3].id == name)
+        held = list(self._held_of(name))
+        places = self.revision.find_id(name)
+        found: list[Any] = []
+        for row in held:
+            self._hold_again(row, instead, found)
+            instead = None
+        for place in reversed(places):
+            self._take_back_at(place, instead, found)
+            instead = None
+        out.extend(found if len(held) + len(places) == 1 else net(found))
+        return bool(held or places)
+
+    def _held_of(self, name: Hashable) -> Iterator[HeldRow]:
+        """Yield the events of an id that are held, and hold them no more."""
+        for _ in range(self.disorder.held_ids.get(name, 0)):
+            assert self.held is not None
+            row = self.held.remove(lambda r: r[3] is not None and r[3].id == name)
             assert row is not None
-            self._hold_again(row, instead, out)
-            return True
-        place = self.revision.find_id(name)
-        if place is None:
-            return False
-        self._take_back_at(place, instead, out)
-        return True
+            yield row
 
     def _hold_again(self, row: HeldRow, instead: Instead | None, out: list[Any]) -> None:
         """Put another event in the stead of one that is held no more: held too, or among those processed already."""
@@ -92,7 +102,7 @@ class Retractions:
         assert self.disorder.watermark is not None
         rank, stamp = row[2:4]
         name = None if stamp is None else stamp.id
-        self.held_ids.pop(name, None)
+        self.disorder.hold_no_more(stamp)
         if instead is None:
             return
         event, values, start, end = instead
@@ -105,7 +115,7 @@ class Retractions:
             self.disorder.bury(event, values, start, end, self.revision.limit())
         self.held.add(row)
         if name is not None:
-            self.held_ids[name] = row[:3]
+            self.disorder.held_ids[name] += 1
 
     def _take_back_at(self, place: int, instead: Instead | None, out: list[Any]) -> None:
         revision, disorder = self.revision, self.disorder

@@ -364,11 +364,10 @@ class Revision:
         kind = (name, len(values))
         return self.history.find(kind, values, start, end, before=before, since=self.limit())
 
-    def find_id(self, name: Any) -> int | None:
-        """Return where the event of an id is, if it may still change."""
-        place = self.history.ids.get(name)
-        row = None if place is None else self.history.row(place)[0]
-        return place if row is not None and row[0] >= self.limit() else None
+    def find_id(self, name: Any) -> list[int]:
+        """Return where the events of an id are that may still change."""
+        found = [(place, self.history.row(place)[0]) for place in self.history.ids.get(name, ())]
+        return [place for place, row in found if row is not None and row[0] >= self.limit()]
 
     def forget(self) -> None:
         """Let go what can change no more."""

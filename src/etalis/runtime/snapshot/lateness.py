@@ -92,7 +92,6 @@ def save_disorder(disorder: Disorder, partitions: Partitions, book: Book) -> Non
     if disorder.held is not None:
         held = [(*row[:3], *atom_of(row), _apart(row[3])) for row in disorder.held]
         book.put_rows(("held",), held)
-        book.put_rows(("held ids",), list(disorder.held_ids.items()))
     if disorder.revision is not None:
         history = disorder.revision.history
         scalars += [("settled", disorder.revision.settled), ("next rank", history.next_place())]
@@ -116,7 +115,7 @@ def load_disorder(disorder: Disorder, partitions: Partitions, book: Book) -> Non
     if disorder.held is not None:
         for end, start, rank, name, values, stamp in book.rows(("held",)):
             disorder.held.rows.append((end, start, rank, None if stamp is None else Stamp(*stamp), name, *values))
-        disorder.held_ids.update(book.rows(("held ids",)))
+        disorder.held_ids.update(row[3].id for row in disorder.held if row[3] is not None and row[3].id is not None)
     if disorder.revision is not None:
         disorder.revision.settled = scalars["settled"]
         _load_history(disorder.revision.history, book, scalars["next rank"])
@@ -130,7 +129,7 @@ def _apart(stamp: Stamp | None) -> tuple[Any, ...] | None:
 
 def _save_history(history: History, book: Book) -> None:
     """Write the rows in order of arrival, kind by kind, so that their attributes are columns."""
-    ids = {place: name for name, place in history.ids.items()}
+    ids = {place: name for name, places in history.ids.items() for place in places}
     by_kind: dict[int, list[tuple[Any, ...]]] = {}
     for place, row, number in history.items():
         by_kind.setdefault(number, []).append((place, ids.get(place), *row))

@@ -114,7 +114,7 @@ def open_rows(
             for types, values in zip(found, block.parts.get(kind, ((), ()))[1], strict=False):
                 types |= types_of(values)
         table.types[kind] = tuple(map(_one_type, found))
-    for note in reading.seen.mixed():
+    for note in reading.seen.notes():
         _LOG.warning("%s", note)
     return table
 

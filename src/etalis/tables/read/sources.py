@@ -21,8 +21,10 @@ from etalis.data.files import File, find_files, reading_file
 from etalis.data.held_tables import cursor_rows, frame_cells, is_cursor, run_query
 from etalis.errors import InputError, Problem
 from etalis.formats import STANDARD_INPUT, read
-from etalis.formats.comma_separated import open_csv
+from etalis.formats.arrow_tables import read_batches
+from etalis.formats.comma_separated import open_csv, read_records_from
 from etalis.formats.json_lines import read_records
+from etalis.formats.rdf_tables import TripleTable, has_triples
 from etalis.formats.roles import find_times, signatures_of
 from etalis.formats.row import Bad, Reading, reading_of
 from etalis.logic.knowledge.arrow_columns import schema_without_views, table_without_views
@@ -76,7 +78,9 @@ def open_source(source: Any, batch: int, threads: int, program: CompiledProgram,
             raise InputError(Problem("E605", f"{name}={number} cannot be", hint="give a number from 1 on"))
     found = find_source(source, batch, threads > 1)
     if isinstance(found, TableSource):
-        return found
+        if not has_triples(found.schema.names, options.event):
+            return found
+        found = _open_triples(found)
     reading = reading_of(program, event=options.event, time=options.time, unit=options.unit, encoding=options.encoding)
     received = [s.kind for s in signatures_of(program) if not s.made or s.attributes is not None]
     table = open_rows(found, reading, received)
@@ -167,13 +171,26 @@ def _open_address(address: str, batch: int, threads: bool) -> TableSource | Bloc
     return lambda reading, bad: blocks_of(read(address, reading), bad)
 
 
+def _open_triples(table: TableSource) -> Blocks:
+    """Return what reads a table of RDF triples, whose cells are terms."""
+    names = table.schema.names
+
+    def blocks(reading: Reading, bad: list[Bad]) -> Iterable[Block]:
+        return blocks_of(read_batches(names, table.scan(names, None), "the table", reading), bad)
+
+    return blocks
+
+
 def _csv_file(file: File, reading: Reading, bad: list[Bad]) -> Iterator[Block]:
     delimiter = _DELIMITERS[file.format]
 
     def blocks() -> Iterator[Block]:
         with file.lines("surrogateescape", reading.encoding) as lines:
             table, line = open_csv(lines, file.address, reading, delimiter)
-            yield from csv_blocks(lines, file.address, table, delimiter, line, bad)
+            if isinstance(table, TripleTable):
+                yield from blocks_of(read_records_from(lines, file.address, table, delimiter, line), bad)
+            else:
+                yield from csv_blocks(lines, file.address, table, delimiter, line, bad)
 
     return reading_file(file.address, blocks)
 

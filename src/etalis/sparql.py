@@ -1,0 +1,133 @@
+"""EP-SPARQL for hosts: `compile_sparql` makes a program of queries, with the background that they read.
+
+A query becomes rules over `rdf(S, P, O)` (`epsparql.translate`), so queries run wherever programs do: event at a time,
+over tables and on Spark; and rules may stand beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from etalis.data.values import Value
+from etalis.epsparql import syntax as q
+from etalis.epsparql.check import check
+from etalis.epsparql.read.units import read_unit
+from etalis.epsparql.reads import known_predicates
+from etalis.epsparql.stream_entailment import close
+from etalis.epsparql.translate.schema import StreamSchema
+from etalis.epsparql.translate.unit import NO_SCHEMA, Translation, translate
+from etalis.errors import InputError, Problem, ProgramError
+from etalis.language.check.checks import findings
+from etalis.language.read.parser import parse_collect
+from etalis.language.syntax import Tree
+from etalis.logic.knowledge.loaders import LoadedRows
+from etalis.logic.rdf.exact_terms import encode
+from etalis.logic.rdf.load import load_graph
+from etalis.program import Program
+from etalis.runtime.compiled import compile_tree
+from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
+
+KnownTriple = tuple[Value, Value, Value]
+_RULES = "<rules>"
+_UNBOUNDED = "W209"
+_EMPTY = "E212"  # no match fits into a window: a query may be without solutions
+
+
+def compile_sparql(
+    text: str, *, name: str = "<query>", vocabulary: str | None = None, prefixes: Mapping[str, str] | None = None,
+    streamed: Iterable[str] = (), background: Any = None, background_predicates: Iterable[str] = (),
+    rules: str = "", dialect: str | None = None, policy: str | None = None, entailment: str | None = "rdfs",
+    transitive: Sequence[str] = (), strict: bool = False, **flags: object,
+) -> Program:  # fmt: skip
+    """Compile queries of EP-SPARQL; raise a ProgramError with all that is wrong, and warn of what looks wrong.
+
+    `background` is an RDF file, a list of these, or triples of pyoxigraph; a mapping from IRIs to these says what FROM
+    names. `streamed` and `background_predicates` are IRIs of predicates that are read in streams too, or never.
+    `rules` is a program that runs beside the queries: it sees triples as `rdf(S, P, O)`, terms in the exact naming, and
+    the queries by their names. `prefixes` and `vocabulary` add to what the text declares. Policies are those of rules,
+    `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None.
+    """
+    unit = read_unit(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
+    loaded = _load_background(unit, background)
+    closed = close(loaded, entailment is not None, transitive)
+    known = known_predicates(
+        unit, loaded, closed, map(_bracketed, streamed), map(_bracketed, background_predicates),
+        rdfs=entailment is not None,
+    )  # fmt: skip
+    problems = check(unit, known)
+    errors = [problem for problem in problems if problem.is_error]
+    if errors:
+        raise ProgramError(*errors)
+    schema = NO_SCHEMA if entailment is None else StreamSchema(closed)
+    translated = translate(unit, known, schema, policy=policy, is_alone=not rules)
+    return _make_program(translated, closed, problems, rules, name, flags, strict=strict)
+
+
+def _bracketed(iri: str) -> str:
+    return iri if iri.startswith("<") else f"<{iri}>"
+
+
+def _load_background(unit: q.Unit, background: Any) -> list[KnownTriple]:
+    """Return the triples of the background as loaded, in the exact naming."""
+    named = [dataset for query in unit.queries for dataset in query.datasets if dataset.kind == "default"]
+    if not isinstance(background, Mapping):
+        if named:
+            hint = "give a mapping: background={'http://...': 'file.ttl'}; nothing is fetched"
+            raise ProgramError(Problem("E266", f"FROM {named[0].iri}: no such background", named[0].span, hint))
+        return [] if background is None else _read_triples(background)
+    sources = {_bracketed(iri): source for iri, source in background.items()}
+    found: dict[KnownTriple, None] = {}
+    for dataset in named:
+        if dataset.iri not in sources:
+            hint = f"known are {', '.join(sources) or 'none'}; nothing is fetched"
+            raise ProgramError(Problem("E266", f"FROM {dataset.iri}: no such background", dataset.span, hint))
+        found.update(dict.fromkeys(_read_triples(sources[dataset.iri])))
+    return list(found)
+
+
+def _read_triples(source: Any) -> list[KnownTriple]:
+    """Return the triples of files, or those given."""
+    given = list(source) if isinstance(source, Iterable) and not isinstance(source, str | Path) else None
+    if given is not None and all(isinstance(row, tuple) or hasattr(row, "subject") for row in given):
+        return [_encode_triple(row) for row in given]
+    facts = load_graph(source if given is None else given, terms="exact")
+    return [(s, p, o) for s, p, o in facts.relations[0][1].rows]
+
+
+def _encode_triple(row: Any) -> KnownTriple:
+    parts = (row.subject, row.predicate, row.object) if hasattr(row, "subject") else tuple(row)
+    if len(parts) != 3:
+        hint = "a triple is three terms of pyoxigraph, or values in the exact naming"
+        raise InputError(Problem("E407", f"no triple of the background: {row!r}", hint=hint))
+    s, p, o = (encode(part) if hasattr(part, "value") or hasattr(part, "triple") else part for part in parts)
+    return s, p, o
+
+
+def _make_program(
+    translated: Translation, closed: list[KnownTriple], problems: list[Problem], rules: str, name: str,
+    flags: Mapping[str, object], *, strict: bool,
+) -> Program:  # fmt: skip
+    """Return the program of a translation, with rules beside it and the facts that it asks."""
+    beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
+    tree = Tree((*translated.tree.items, *beside.items), translated.tree.span)
+    facts = {("rdf", 3): closed, **translated.facts} if closed else translated.facts
+    found = findings(tree, frozenset(facts))
+    kept = [problem for problem in map(_of_query, found) if problem is not None]
+    told = [*problems, *unread, *kept]
+    program = compile_tree(tree, told, flags=flags, strict=strict)
+    for (fact, arity), rows in facts.items():
+        program.knowledge.load((fact, LoadedRows(name, arity, list(rows))))
+    tell_warnings((problem for problem in told if problem.code not in OPEN), strict=strict)
+    return Program(program)
+
+
+def _of_query(problem: Problem) -> Problem | None:
+    """Return a finding about rules that says something to whoever wrote the query; those of other rules stay."""
+    if problem.span is not None and problem.span.source.name == _RULES:
+        return problem
+    if problem.code != _UNBOUNDED:
+        return problem if problem.is_error and problem.code != _EMPTY else None
+    message = "the query keeps what it has seen for ever: nothing says how long a solution may be"
+    return Problem(problem.code, message, problem.span, "add WITHIN, or a FILTER on getDURATION()")
