@@ -133,7 +133,16 @@ class Engine(RuntimeEngine):
         if isinstance(at, Stamp) or (name is not None and self.core.program.settings.revision):
             moment = replace(stamp, at=moment, id=name)
         more = (g, n) if ("rdf", 5) in self.core.rules.processors else ()
-        return tuple(event for triple in triples for event in self.push("rdf", *triple, *more, at=moment))
+        found: list[Event] = []
+        for triple in triples:
+            if triple[1] in self.core.program.background:
+                begin, end = (
+                    (None, None) if start is None else to_interval(moment.at if moment.__class__ is Stamp else moment)
+                )
+                self.core.bury_background("rdf", triple, begin, end)
+            else:
+                found += self.push("rdf", *triple, *more, at=moment)
+        return tuple(found)
 
     @with_options
     def run(

@@ -62,7 +62,9 @@ def compile_sparql(
         raise ProgramError(*errors)
     schema = NO_SCHEMA if entailment is None else StreamSchema(closed)
     translated = translate(unit, known, schema, policy=policy, is_alone=not rules)
-    return _make_program(translated, closed, problems, rules, name, flags, strict=strict)
+    program = _make_program(translated, closed, problems, rules, name, flags, strict=strict)
+    program.compiled.background = frozenset(filter(known.is_background, known.loaded | known.background))
+    return program
 
 
 def _bracketed(iri: str) -> str:

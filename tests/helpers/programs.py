@@ -59,6 +59,10 @@ BINARY = (
     "finishes",
     "forall_seq",
 )
+OUTER: tuple[tuple[str, s.Side], ...] = (  # first those that are known at once, or after their stamp
+    ("seq", "right"), ("seq", "right"), ("equals", "left"), ("equals", "right"), ("equals", "left"),
+    ("seq", "left"), ("seq", "left"), ("and", "left"), ("and", "right"),
+)  # fmt: skip
 KINDS = (
     *["event"] * 6, *["binary"] * 6, "or", "or", "within", "where", "check", "event_multiply", "cnot", "cnot", "fnot",
     "not_within", "repeat", "anchored", "anchored", "sliding", "opened", "opened", "iso", "any", "point",
@@ -133,6 +137,27 @@ class Author:
 
     def _binary(self, depth: int) -> s.Pattern:
         return s.Binary(self.pick(BINARY), self.pattern(depth), self.pattern(depth))
+
+    def _outer(self, depth: int) -> s.Pattern:
+        """An operator of which one part may be missing; in a window, where that is known as time passes."""
+        operator, alone = self.pick(OUTER if self.may_wait else OUTER[:5])
+        left, right = self.pattern(depth), self.pattern(depth)
+        if isinstance(right, s.Repeat | s.Aggregate) and operator == "seq":
+            right = self.event()
+        if self.rarely(3):
+            missing = right if alone == "left" else left
+            missing = s.Condition("where", missing, self.pick([goal for goal in GOALS if goal not in LOOSE]))
+            left, right = (left, missing) if alone == "left" else (missing, right)
+        found = s.Binary(operator, left, right, alone=alone)
+        if (operator, alone) in OUTER[5:] or self.rarely(3):
+            return s.Within(found, self.seconds())
+        return found
+
+    def _judged(self, depth: int) -> s.Pattern:
+        """A negation whose blockers have a condition over both sides."""
+        pattern, absent = self.pattern(depth), self.pattern(min(depth, 1))
+        condition = s.Condition("where", absent, self.pick([goal for goal in GOALS if goal not in LOOSE]))
+        return s.Negation(self.pick(("cnot", "cnot", "fnot")), pattern, condition)
 
     def _chain(self, depth: int) -> s.Pattern:
         """A sequence of several parts, repetitions among them, perhaps with an absence in its gap."""
@@ -279,6 +304,7 @@ GOALS: Mapping[s.Term, str] = {  # each with the variables that it needs
     _both(_call("is", _Z, _call("+", _X, _Y)), _call(">", _call("abs", _Z), _ONE)): "XY",
     _both(_call("findall", _Z, _call("n", _X, _Z), s.Var("L")), _call("length", s.Var("L"), s.Var("N"))): "X",
 }
+LOOSE = [goal for goal, needs in GOALS.items() if "R" in needs]  # about a result of an aggregate
 CHECKS: Mapping[s.Term, str] = {
     _both(_START, _call("<", _S, s.Const(3))): "",
     _both(_START, _END, _call("=\\=", _S, _E)): "",

@@ -52,6 +52,7 @@ OWN = ["near", "border", "path", "pick", "sign", "swap", "first", "level", "once
 BUILT_IN = ["member", "memberchk", "length", "msort", "atom_length", "sum_list", "@<", "atom_number", "last"]
 THREE = ["limit", "limit", "sum", "between", "nth0", "atom_concat", "append"]
 TESTS = ["integer", "float", "number", "atom", "is_list", "bound", "big", "var", "compound"]
+EXPRESSIONS = ["+", "-", "*", "/", "<", ">", "<=", ">=", "=", "!=", "&&", "||", "sameterm", "concat", "coalesce", "in"]
 CONSTANTS = (-2, 0, 1, 1, 2, 3, 0.5, real(2.0), "a", "b", "none", "null", (), "pi")
 
 
@@ -83,6 +84,15 @@ class GoalAuthor:
             case _:
                 return self.variable()
 
+    def expression(self, depth: int) -> Any:
+        match self.random.randrange(8) if depth else 7:
+            case 0 | 1 | 2:
+                return (self.pick(EXPRESSIONS), self.expression(depth - 1), self.expression(depth - 1))
+            case 3:
+                return (self.pick(("!", "neg", "bound", "str", "coalesce")), self.expression(depth - 1))
+            case _:
+                return self.pick((self.thing(0), self.pick(CONSTANTS), self.variable()))
+
     def thing(self, depth: int = 2) -> Any:
         match self.random.randrange(12) if depth else 9:
             case 0:
@@ -99,7 +109,11 @@ class GoalAuthor:
                 return self.variable()
 
     def simple(self) -> Any:
-        match self.random.randrange(16):
+        match self.random.randrange(18):
+            case 16:
+                return ("sparql", self.expression(2))
+            case 17:
+                return ("sparql", self.expression(2), self.thing(0))
             case 0 | 1 | 2:
                 return (self.pick(("<", ">", "=<", ">=", "=:=", "=\\=")), self.number(2), self.number(2))
             case 3 | 4:

@@ -15,7 +15,7 @@ from etalis.epsparql.meaning import StreamedTriple, meaning
 from etalis.epsparql.read import read_unit
 from etalis.epsparql.reads import RANGE, SUBCLASS, SUBPROPERTY, TYPE
 from etalis.errors import ProgramError
-from tests.helpers.epsparql_examples import PREFIXES, VOCABULARY
+from helpers.epsparql_examples import PREFIXES, VOCABULARY
 
 SECOND = 1_000_000
 NODES = ("a", "a", "b", "b", "c")
@@ -256,7 +256,14 @@ class QueryWriter:
 
     def _value(self) -> str:
         x, y = self._variable(), self._variable()
-        choices = (f"{x} + {y}", f"STR({x})", f"{x} * 2", f"COALESCE({x}, {y})", "getSTARTTIME()", "xsd:double(getDURATION())")
+        choices = (
+            f"{x} + {y}",
+            f"STR({x})",
+            f"{x} * 2",
+            f"COALESCE({x}, {y})",
+            "getSTARTTIME()",
+            "xsd:double(getDURATION())",
+        )
         return self.rng.choice(choices)
 
     def _constant(self) -> str:

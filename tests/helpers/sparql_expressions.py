@@ -42,14 +42,18 @@ TEXTS = tuple(
     )
 )
 TAGGED = tuple(
-    Literal(text, language=tag)
-    for text, tag in (("abc", "en"), ("abc", "de"), ("a", "en"), ("b", "en-us"), ("", "en"))
+    Literal(text, language=tag) for text, tag in (("abc", "en"), ("abc", "de"), ("a", "en"), ("b", "en-us"), ("", "en"))
 )
 TRUTH = (Literal(True), Literal(False), typed("1", "boolean"))
 MOMENTS = tuple(
     typed(text, "dateTime")
     for text in (
-        *("2000-01-01T00:00:00Z", "2000-01-01T01:00:00+01:00", "1999-12-31T23:59:59.5Z", "2011-01-10T14:45:13.815-05:00"),
+        *(
+            "2000-01-01T00:00:00Z",
+            "2000-01-01T01:00:00+01:00",
+            "1999-12-31T23:59:59.5Z",
+            "2011-01-10T14:45:13.815-05:00",
+        ),
         *("2005-06-07T08:09:10", "2005-06-07T08:09:11", "-0044-03-15T12:00:00Z", "12000-01-01T00:00:00Z"),
     )
 )

@@ -91,9 +91,9 @@ class _QueryCheck:
         if is_windowed(query):
             return self.problems + list(window_problems(query))
         self.problems += window_problems(query)
-        if self._time(query.body, False) == NEVER:
-            self._add("E251", "the query has no time: no part of it is a stream", query.body, _NO_TIME)
         self._group(query.body, None, False)
+        if self._time(query.body, False) == NEVER and not any(problem.is_error for problem in self.problems):
+            self._add("E251", "the query has no time: no part of it is a stream", query.body, _NO_TIME)
         return self.problems
 
     def _add(self, code: str, message: str, node: s.Element | s.Dataset, hint: str) -> None:

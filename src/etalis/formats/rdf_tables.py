@@ -16,6 +16,7 @@ from etalis.formats.roles import find_roles
 from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, time_of
 from etalis.logic.rdf.exact_terms import UNBOUND
 from etalis.logic.rdf.given_terms import BlankNodes, to_part
+from etalis.runtime.lateness.watermark import describe_background
 from etalis.temporal.event import Event
 
 PARTS = {"s": "subject", "p": "predicate", "o": "object"}
@@ -70,6 +71,8 @@ class TripleTable:
                 raise place.refuse("E404", "the row has no time", f"fill in column {self.columns[self.times[0]]}")
             graph, stream = found.get("g", UNBOUND), found.get("stream", self.reading.stream)
             args = tuple(found[name] for name in PARTS)
+            if args[1] in self.reading.background:
+                raise place.refuse("E345", describe_background(args[1]), "give compile_sparql(..., streamed=[...])")
             if reads_graphs(self.reading):
                 args = (*args, graph, stream)
             event = Event.make(EVENT, args, *interval_of(times[0], times[-1], place))

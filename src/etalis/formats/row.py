@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from etalis.data.encodings import ENCODING_HINT
+from etalis.data.values import Value
 from etalis.errors import EtalisError, InputError, Problem, Source, Span
 from etalis.formats.roles import Signature, signatures_of
 from etalis.formats.seen import Seen
@@ -113,7 +114,7 @@ class Reading:
     Where rows need no time, those without one have ARRIVAL in its stead. Text is UTF-8, or what its byte order mark
     tells, unless an `encoding` is given. That an event is taken back is a row where the program
     `retracts`. Of streams of RDF `time` and `until` are the properties that tell when a graph begins and ends, and
-    `stream` is the IRI that triples have as theirs, in the exact naming.
+    `stream` is the IRI that triples have as theirs, in the exact naming; `background` are predicates that none has.
     """
 
     schema: Schema = field(default_factory=dict)
@@ -126,6 +127,7 @@ class Reading:
     retracts: bool = False
     until: str | None = None
     stream: str = UNBOUND
+    background: frozenset[Value] = frozenset()
     seen: Seen = field(default_factory=Seen, compare=False)
     notes: Notes = field(default_factory=Notes, compare=False, repr=False)
 
@@ -153,7 +155,7 @@ def reading_of(
         known[signature.kind[0]] = (*known.get(signature.kind[0], ()), signature)
     return Reading(
         schema=program.signatures, event=event, time=time, unit=unit, known=known, encoding=encoding, until=until,
-        stream=stream,
+        stream=stream, background=program.background,
     )  # fmt: skip
 
 

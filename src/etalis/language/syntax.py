@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 from etalis.data.values import Value
 from etalis.errors import Span
 
-
 Side: TypeAlias = Literal["left", "right"]
 
 

@@ -66,12 +66,17 @@ class Prefilter:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """No match of `node` (agreeing on `joined`) where `kind` says: in a sequence's `gap`, `inside`, or `before`."""
+    """No match of `node` (agreeing on `joined`) where `kind` says: in a sequence's `gap`, `inside`, or `before`.
+
+    `conditions`, over both, tell which of them block; `brought` are the variables of `node` that only these read.
+    """
 
     kind: str
     node: Node
     joined: tuple[str, ...]
     window: int | None = None
+    conditions: tuple[GoalTest, ...] = ()
+    brought: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +203,10 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """`left` with no `absent` until `duration` after it: known when that time has passed."""
+    """`left` with no `absent` until `duration` after it: known when that time has passed.
+
+    `conditions` and `brought` are as in `Absent`.
+    """
 
     left: Node
     absent: Node
@@ -206,6 +214,8 @@ class Deadline:
     duration: int
     tests: tuple[Test, ...]
     exports: tuple[str, ...]
+    conditions: tuple[GoalTest, ...] = ()
+    brought: tuple[str, ...] = ()
 
 
 Node: TypeAlias = Source | Tick | Join | Union | Filter | Repetition | Fold | Deadline
@@ -246,6 +256,13 @@ def children(node: Node) -> tuple[Node, ...]:
             return (left,)
 
 
+def falls_due(node: Node) -> bool:
+    """Tell whether a node makes matches when time passes: an absence, or a join without a partner."""
+    if isinstance(node, Join) and node.alone is not None and node.relation.alone is not None:
+        return node.relation.alone[0 if node.alone == "left" else 1] != "at once"
+    return isinstance(node, Deadline)
+
+
 _UNTESTED = (Source, Tick, Union)
 
 
@@ -272,10 +289,18 @@ def groups(node: Node) -> tuple[str, ...] | None:
 def reads(test: Test) -> tuple[str, ...]:
     """Return the variables of a match that a test reads."""
     match test:
-        case GoalTest(inputs=names) | Prefilter(inputs=names) | Action(inputs=names) | Absent(joined=names):
+        case GoalTest(inputs=names) | Prefilter(inputs=names) | Action(inputs=names):
             return names
+        case Absent(joined=names):
+            return tuple(dict.fromkeys((*names, *asked_of_match(test))))
         case Window() | Alone():
             return ()
+
+
+def asked_of_match(absence: Absent | Deadline) -> tuple[str, ...]:
+    """Return the variables of a match that the conditions of an absence read."""
+    names = dict.fromkeys(v for condition in absence.conditions for v in condition.inputs)
+    return tuple(v for v in names if v not in absence.brought)
 
 
 def read_kinds(node: Node) -> tuple[Kind, ...]:

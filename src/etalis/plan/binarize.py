@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from etalis.errors import Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import mentioned
 from etalis.language.check.goals import bound_by
+from etalis.language.outer.partner_conditions import part_conditions, part_operands
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.temporal.aggregate import FOLDS
@@ -106,9 +106,8 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
             return Draft("source", sure=frozenset(term_variables(*args)), data={"name": name, "args": args})
         case s.TimePoint(time=time, span=span):
             return Draft("tick", data={"time": time, "place": 0 if span is None else span.start})
-        case s.Binary(alone=str()):
-            hint = "leave the question mark out"
-            raise ProgramError(Problem("E207", "no engine runs a part that may be missing", pattern.span, hint))
+        case s.Binary(alone="left" | "right"):
+            return _draft_outer(pattern, c, outer)
         case s.Binary(operator=operator, left=left, right=right):
             return _draft_binary(operator, left, right, c, outer)
         case s.Or():
@@ -118,11 +117,11 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
         case s.Negation(operator=operator, pattern=inner, absent=absent):
             draft = _draft(inner, c, outer | mentioned(absent))
             kind = "before" if operator == "fnot" else "gap" if draft.is_sequence else "inside"
-            draft.tests.append(("absent", kind, _negative(absent, c, draft.binds)))
+            draft.tests.append(("absent", kind, _negative(absent, inner, c, draft.binds)))
             return draft
         case s.NotWithin(pattern=inner, absent=absent, duration=duration):
             awaited = _draft(inner, c, outer | mentioned(absent))
-            negative = _negative(absent, c, awaited.binds)
+            negative = _negative(absent, inner, c, awaited.binds)
             data = {"duration": duration, "absent": negative}
             return Draft("deadline", [awaited], sure=awaited.sure, maybe=awaited.maybe, data=data)
         case s.Condition(kind=kind, pattern=inner, goal=goal):
@@ -168,12 +167,30 @@ def _draft_binary(operator: str, left: s.Pattern, right: s.Pattern, c: Context, 
         return _draft_repeat(left, right, c, outer)
     if operator == "seq" and isinstance(right, s.Aggregate):
         return _draft_fold(left, right, c, outer)
+    return _draft_join(operator, left, right, c, outer)
+
+
+def _draft_join(operator: str, left: s.Pattern, right: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
     a = _draft(left, c, outer | mentioned(right))
     b = _draft(right, c, outer | mentioned(left))
     sure = a.sure | b.sure
     policy = _CONTINUOUS if operator == "forall_seq" and c.policy.restricts else c.policy
     data = {"relation": c.relations[operator], "policy": policy}
     return Draft("join", [a, b], sure=sure, maybe=(a.binds | b.binds) - sure, data=data)
+
+
+def _draft_outer(pattern: s.Binary, c: Context, outer: frozenset[str]) -> Draft:
+    """Draft an operator of which one part may be missing: a join of its own, as what is written on it comes after."""
+    left, right, conditions = part_operands(pattern)
+    goals = frozenset(term_variables(*(condition.goal for condition in conditions)))
+    joined = _draft_join(pattern.operator, left, right, c, outer | goals)
+    for condition in conditions:
+        joined.tests.append(("goal", condition.kind, condition.goal, joined.binds))
+        joined.maybe |= bound_by(condition.goal).perhaps - joined.sure
+    joined.data["alone"] = pattern.alone
+    binds, joined.sure = joined.binds, joined.parts[0 if pattern.alone == "left" else 1].sure
+    joined.maybe = binds - joined.sure
+    return Draft("outer", [joined], sure=joined.sure, maybe=joined.maybe)
 
 
 def _draft_repeat(left: s.Pattern | None, repeat: s.Repeat, c: Context, outer: frozenset[str]) -> Draft:
@@ -208,12 +225,43 @@ def _draft_fold(left: s.Pattern | None, fold: s.Aggregate, c: Context, outer: fr
     return Draft("fold", [*parts, element], sure=sure, maybe=maybe, data=data)
 
 
-def _negative(absent: s.Pattern, c: Context, binds: frozenset[str]) -> tuple[Draft, frozenset[str]]:
-    """Draft a negated pattern: unrestricted, its own windows only; return it with the variables it shares."""
+@dataclass(frozen=True, slots=True)
+class _Negative:
+    """A negated pattern: its draft, what it shares with the match, and its conditions over both (definition 11.17)."""
+
+    draft: Draft
+    joined: frozenset[str]
+    conditions: tuple[p.GoalTest, ...]
+
+    @property
+    def brought(self) -> frozenset[str]:
+        """The variables of the negated pattern that only the conditions read."""
+        return (frozenset(v for goal in self.conditions for v in goal.inputs) & self.draft.binds) - self.joined
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The variables of the match that must be known."""
+        return self.joined | (frozenset(v for goal in self.conditions for v in goal.inputs) - self.brought)
+
+
+def _negative(absent: s.Pattern, left: s.Pattern, c: Context, binds: frozenset[str]) -> _Negative:
+    """Draft a negated pattern: unrestricted, its own windows only."""
     own = Context(_UNRESTRICTED, c.relations, c.outer, False)
-    draft = _draft(absent, own, binds)
+    rest, conditions = part_conditions(absent, left)
+    draft = _draft(rest, own, binds | frozenset(term_variables(*(condition.goal for condition in conditions))))
     _push_windows(draft)
-    return draft, draft.binds & binds
+    known, tests = draft.binds | binds, []
+    for condition in conditions:
+        tests.append(_goal_test(condition.kind, condition.goal, known))
+        known |= bound_by(condition.goal).perhaps
+    return _Negative(draft, draft.binds & binds, tuple(tests))
+
+
+def _goal_test(kind: str, goal: s.Term, binds: frozenset[str]) -> p.GoalTest:
+    """Return a condition where some variables may have a value."""
+    names = term_variables(goal)
+    outputs = tuple(v for v in names if v not in binds and not v.startswith("_#"))
+    return p.GoalTest(kind, goal, tuple(v for v in names if v in binds), outputs)
 
 
 def _push_windows(draft: Draft) -> None:
@@ -248,6 +296,9 @@ def _finish(draft: Draft, need: frozenset[str], c: Context) -> p.Node:
             return p.Filter(tick, tests, exports) if tests else tick
         case "union":
             return _finish_union(draft, tests, need_below, exports, c)
+        case "outer":
+            outer = _finish(parts[0], need_below - {"$first", "$last", "$token"}, c)
+            return p.Filter(outer, tests, exports) if tests else outer
         case "join":
             return _finish_join(draft, tests, need_below, exports, c)
         case "repetition":
@@ -255,9 +306,11 @@ def _finish(draft: Draft, need: frozenset[str], c: Context) -> p.Node:
         case "fold":
             return _finish_fold(draft, tests, need_below, exports, c)
         case _:
-            left = _finish(parts[0], (need_below - {"$token", "$first", "$last"}) | draft.data["absent"][1], c)
-            negative, joined = _finish_negative(draft.data["absent"], c)
-            return p.Deadline(left, negative, joined, draft.data["duration"], tests, exports)
+            absent = draft.data["absent"]
+            left = _finish(parts[0], (need_below - {"$token", "$first", "$last"}) | absent.asked, c)
+            negative, joined, brought = _finish_negative(absent, c)
+            duration = draft.data["duration"]
+            return p.Deadline(left, negative, joined, duration, tests, exports, absent.conditions, brought)
 
 
 _MARKS = ("$parts", "$ids")
@@ -275,26 +328,21 @@ def _finish_tests(draft: Draft, need: frozenset[str], c: Context) -> tuple[tuple
     made: list[p.Test] = []
     window = draft.data["window"]
     below = set(need)
-    if window is not None:
+    if window is not None and draft.form != "outer":  # which tests pairs by it, and of which all else fits
         made.append(p.Window(window))
     for place, test in enumerate(draft.tests):
         match test:
             case ("window", _):
                 pass
             case ("goal", kind, goal, binds):
-                names = term_variables(goal)
-                inputs = tuple(v for v in names if v in binds)
-                made.append(
-                    p.GoalTest(kind, goal, inputs, tuple(v for v in names if v not in binds and not v.startswith("_#")))
-                )
-                below.update(inputs)
+                made.append(condition := _goal_test(kind, goal, binds))
+                below.update(condition.inputs)
             case ("absent", kind, negative):
-                node, joined = _finish_negative(negative, c)
+                node, joined, brought = _finish_negative(negative, c)
                 later = [t[1] for t in draft.tests[place:] if t[0] == "window"]
-                made.append(
-                    p.Absent(kind, node, joined, _least(*later, draft.data["around"]) if kind == "before" else None)
-                )
-                below.update(joined)
+                reach = _least(*later, draft.data["around"]) if kind == "before" else None
+                made.append(p.Absent(kind, node, joined, reach, negative.conditions, brought))
+                below.update(negative.asked)
                 below.update(("$first", "$last") if kind == "gap" else ())
             case ("alone", kind):
                 made.append(p.Alone(kind))
@@ -306,11 +354,11 @@ def _finish_tests(draft: Draft, need: frozenset[str], c: Context) -> tuple[tuple
     return tuple(made), frozenset(below)
 
 
-def _finish_negative(negative: tuple[Draft, frozenset[str]], c: Context) -> tuple[p.Node, tuple[str, ...]]:
-    draft, joined = negative
+def _finish_negative(negative: _Negative, c: Context) -> tuple[p.Node, tuple[str, ...], tuple[str, ...]]:
+    """Return a negated pattern's node, what it shares with the match, and what else its conditions read of it."""
     own = Context(_UNRESTRICTED, c.relations, c.outer, False)
-    node = _finish(draft, joined, own)
-    return node, tuple(sorted(joined))
+    node = _finish(negative.draft, negative.joined | negative.brought, own)
+    return node, tuple(sorted(negative.joined)), tuple(sorted(negative.brought))
 
 
 def _finish_union(
@@ -335,7 +383,8 @@ def _finish_join(
     # what comes last in a sequence never waits, so nothing goes when it is consumed
     need_b = (below - {"$token"}) | ({"$last"} & need if sequential else token)
     left, right = _finish(a, frozenset(need_a), c), _finish(b, frozenset(need_b), c)
-    return p.Join(draft.data["relation"], draft.data["policy"], left, right, tests, exports)
+    alone = draft.data.get("alone")
+    return p.Join(draft.data["relation"], draft.data["policy"], left, right, tests, exports, alone)
 
 
 def _finish_repetition(

@@ -18,8 +18,8 @@ def sure(node: p.Node) -> frozenset[str]:
             return frozenset(term_variables(*args))
         case p.Tick():
             return frozenset()
-        case p.Join(left=a, right=b):
-            return sure(a) | sure(b)
+        case p.Join(left=a, right=b, alone=alone):
+            return sure(a) if alone == "left" else sure(b) if alone == "right" else sure(a) | sure(b)
         case p.Union(branches=branches):
             return frozenset.intersection(*map(sure, branches))
         case p.Filter(child=child):
@@ -74,11 +74,14 @@ class NodeShape:
             case p.Prefilter(goal=goal):
                 return ("prefilter", self.term(goal))
             case p.Absent(kind=kind, node=node, joined=joined, window=window):
-                return ("absent", kind, self.node(node), self.names(joined), window)
+                return ("absent", kind, self.node(node), self.names(joined), window, *self.conditions(test))
             case p.Alone(kind=kind):
                 return ("alone", kind)
             case p.Action(goal=goal):
                 return ("action", self.term(goal))
+
+    def conditions(self, absence: p.Absent | p.Deadline) -> tuple[Hashable, ...]:
+        return (*map(self.test, absence.conditions), self.names(absence.brought)) if absence.conditions else ()
 
     def pair(self, pair: p.KeyPair) -> Hashable:
         terms = self.term(pair.left), self.term(pair.right), self.term(pair.fact)
@@ -99,7 +102,7 @@ class NodeShape:
             case p.Tick(time=time, place=place):
                 return (time, place)
             case p.Join(relation=relation, policy=policy, alone=alone, keys_on=pairs):
-                return (relation, policy, alone, *map(self.pair, pairs))
+                return (relation, policy, alone or False, *map(self.pair, pairs))
             case p.Union() | p.Filter():
                 return ()
             case p.Repetition(left=left, least=least, most=most, shared=shared, policy=policy):
@@ -108,4 +111,4 @@ class NodeShape:
                 names = self.names(groups), self.names(tuple(node.at_opener))
                 return (opener is None, kind, self.term(value), self.term(result), names, within, last)
             case p.Deadline(absent=absent, joined=joined, duration=duration):
-                return (self.node(absent), self.names(joined), duration)
+                return (self.node(absent), self.names(joined), duration, *self.conditions(node))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from etalis.errors import ProgramError
 from etalis.language.flags import Settings, rule_settings
+from etalis.language.outer.check_outer import unkept
 from etalis.language.rules import with_checks
 from etalis.language.syntax import Rule
 from etalis.plan import algebra as p
@@ -23,6 +25,9 @@ def plan_rule(rule: Rule, number: int, settings: Settings, *, parts: bool = Fals
     """Return the plan of one rule, of its policy and within its windows; `parts` has it keep the inputs' numbers."""
     rule = with_checks(rule)
     policy, window = rule_settings(settings, rule)
+    refused = list(unkept(rule, POLICIES[policy]))
+    if refused:
+        raise ProgramError(*refused)
     bounds = [w for w in (window, settings.garbage_window) if w is not None]
     table = relations(settings.relations)
     label = rule.label or str(number)

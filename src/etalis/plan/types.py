@@ -8,7 +8,7 @@ of the type, or null; a declared type is what its author says.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
 
@@ -174,7 +174,13 @@ class _Flow:
 
     def known(self, node: p.Node) -> _Known:
         """Return what is known of the variables that a node's matches bind."""
-        return self.stages(node)[-1]
+        found = self.stages(node)[-1]
+        if isinstance(node, p.Join) and node.alone is not None:  # without a partner no condition was asked
+            lone = self._bound(node)
+            return {
+                name: replace(each, sure=each.sure and name in lone and lone[name].sure) for name, each in found.items()
+            }
+        return found
 
     def stages(self, node: p.Node) -> list[_Known]:
         """Return what is known of the variables of a node's matches before each of its tests, and after all."""
@@ -200,6 +206,9 @@ class _Flow:
                 return inside if node.left is None else _join(self.known(node.left), inside)
             case p.Fold():
                 return _fold(node, self.known(node.element), {} if node.opener is None else self.known(node.opener))
+            case p.Join(left=left, right=right, alone=alone) if alone is not None:
+                sides = (left, right) if alone == "left" else (right, left)
+                return _outer(*map(self.known, sides))
             case p.Join() | p.Filter() | p.Deadline():
                 nothing: _Known = {}
                 return reduce(_join, map(self.known, p.children(node)), nothing)
@@ -214,6 +223,13 @@ class _Flow:
         if found is None:
             return dict.fromkeys(names, NULL)
         return {name: found.get(goal.variable(name), ANYTHING) for name in names}
+
+
+def _outer(alone: _Known, missing: _Known) -> _Known:
+    """Return what is known of the variables of a part that matches alone too, and of its partner."""
+    joined = _join(alone, missing)
+    loose = {name: TypeBound(each.type, False) for name, each in joined.items() if name not in alone}
+    return {**joined, **loose, **{name: each for name, each in alone.items() if each.sure}}
 
 
 def _union(parts: Sequence[_Known]) -> _Known:

@@ -9,11 +9,13 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from etalis.data.values import Value
 from etalis.errors import Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.check.checks import check_rules, check_text
 from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.flags import Settings, settings
+from etalis.language.outer.strata import find_levels
 from etalis.language.read.imports import Reader
 from etalis.language.rules import declarations, event_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
@@ -31,6 +33,7 @@ from etalis.runtime.rdf_graphs import Graphs
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
 from etalis.runtime.state import Reported
 from etalis.runtime.triggers import find_reported
+from etalis.temporal.relation import relations
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -78,6 +81,7 @@ class CompiledProgram:
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
         self.skipped: tuple[Problem, ...] = ()  # the errors of clauses that were left out
+        self.background: frozenset[Value] = frozenset()  # predicates of RDF that no stream may have
         self._problems = problems
         self._strict = strict
         self._told: set[Problem] = set()  # one for all copies
@@ -142,6 +146,11 @@ class CompiledProgram:
     def effects(self) -> tuple[str, ...]:
         """The side effects of the program's goals, in words."""
         return find_effects(self.tree)
+
+    @cached_property
+    def kind_levels(self) -> Mapping[tuple[str, int], int]:
+        """The levels of the events that all rules of the program make (language/outer/strata.py)."""
+        return find_levels(event_rules(self.tree), relations(self.settings.relations))[1]
 
     @cached_property
     def acts_on_run(self) -> bool:

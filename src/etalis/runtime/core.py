@@ -26,7 +26,7 @@ from etalis.runtime.inputs import Inputs
 from etalis.runtime.knowledge import show_history
 from etalis.runtime.lateness.future_events import Horizon
 from etalis.runtime.lateness.lateness import Disorder
-from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters, Stamp
+from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters, Stamp, describe_background
 from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.limits.limits import Guard, guard_of
 from etalis.runtime.record.corrected_inputs import CorrectedInputs
@@ -199,6 +199,13 @@ class Core:
         """Make a dead letter of an event that comes too late."""
         reason = f"it ends at {show_moment(end)}, but time has reached {show_time(reached)}"
         self.dead_letters.add(name, values, start, end, reason, "late", (reached - end, 0))
+
+    def bury_background(self, name: str, values: tuple[Any, ...], start: int | None, end: int | None) -> bool:
+        """Make a dead letter of a triple whose predicate is background; tell whether it is."""
+        if name != "rdf" or len(values) < 3 or values[1] not in self.program.background:
+            return False
+        self.dead_letters.add(name, values, start, end, describe_background(values[1]), "background")
+        return True
 
     def turn_away(
         self, name: str, values: tuple[Any, ...], start: int, end: int, stamp: Stamp | None

@@ -32,6 +32,7 @@ from etalis.logic.terms.unify import from_value
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
+from etalis.plan.strata import find_levels
 from etalis.plan.types import Typing, types_event_at_a_time
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.conditions import Conditions
@@ -42,6 +43,7 @@ from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.operators.base import Waiter
 from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.store import Doubles, count_instances
+from etalis.runtime.operators.unmatched import Unmatched
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
 from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, State
@@ -181,6 +183,7 @@ class RuleSet:
             self._infer_types,
             self.program.signatures,
             self.computed,
+            find_levels([planned.head for planned, _ in self.rules], self.program.kind_levels),
         )
         if self.settings.justification_limit is not None:
             compiler.told = self.settings.justification_limit
@@ -202,7 +205,7 @@ class RuleSet:
                 made.feeds = _nothing
         self.sources = compiler.sources
         self.numbered = self.log is not None or compiler.reads_numbers()
-        self.has_timers = any(isinstance(e.node, p.Deadline) for e in self.wiring.entries) or any(
+        self.has_timers = any(p.falls_due(e.node) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules
         )
         self.compiled = True
@@ -263,7 +266,7 @@ class RuleSet:
 
     def timer_owners(self) -> dict[Hashable, Owner]:
         """Return who may set timers, by place."""
-        owners: list[Owner] = [part for part in self.memory.values() if isinstance(part, Waiter)]
+        owners: list[Owner] = [part for part in self.memory.values() if isinstance(part, Waiter | Unmatched)]
         owners += [ring for ring in self.heads.rings.values() if ring.kind.alive]
         return {owner.place: owner for owner in (*owners, self.pending)}
 
@@ -441,7 +444,7 @@ class RuleSet:
             self.memory.pop("log", None)
         for key in [k for k in self.memory if k != "log" and k[0] not in live]:
             dropped = self.memory.pop(key)
-            if isinstance(dropped, Waiter):
+            if isinstance(dropped, Waiter | Unmatched):
                 dropped.alive = False
 
     def waiting(self) -> int:

@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import Any
 
 from etalis.runtime.engine import RuntimeEngine
-from etalis.runtime.state import NEVER, HeadKind, Made, Raw, sort_round
-from etalis.runtime.step_keys import due_key, is_due, read_due, time_of
+from etalis.runtime.state import LEVELS, NEVER, HeadKind, Made, Raw, sort_round
+from etalis.runtime.step_keys import ALARMS, due_key, is_due, read_due, time_of
 from etalis.temporal.event import EventKind
 from etalis.temporal.rope import CutRope
 
@@ -126,9 +126,9 @@ class Relay:
         """Return the key of what falls due next by the own rules."""
         if not self._state.timers:
             return None
-        due, back = self._state.timers[0][:2]
+        due, back, sequence = self._state.timers[0][:3]
         if -back < NEVER:
-            return due_key(due, -back, 0)
+            return due_key(due, -back, sequence >> LEVELS << ALARMS)
         time, level, number = self._due
         return due_key(due, level, number + 1) if time == due else due_key(due, None, 1)
 

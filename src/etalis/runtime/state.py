@@ -25,6 +25,7 @@ class Owner(Protocol):
     """Who set a timer: it is found again by its place, so that a timer is data."""
 
     place: Hashable
+    level: int  # of what is due together and since one moment, the lower first
 
     def stands(self, payload: Any) -> bool:
         """Tell whether what was set still holds when it falls due."""
@@ -42,6 +43,7 @@ class Pending:
     """Owns what was due under rules that are gone: when it is settled, its partition is run again under them."""
 
     place: Hashable = PENDING
+    level = 0
 
     def stands(self, payload: Any) -> bool:
         """Nothing is left to happen in the engine that runs."""
@@ -64,6 +66,7 @@ class Tag:
 
 
 Timer = tuple[int, int, int, Owner, Any, Tag | None]  # due, -since, sequence, owner, payload, partition
+LEVELS = 48  # bits of a timer's sequence below its level
 
 
 class State:
@@ -128,10 +131,11 @@ class State:
         """Have something judged at a moment, after the inputs that end then.
 
         Of what is due together, alarms (since NEVER) come first, then absences whose left side ended last: what these
-        make may block the others.
+        make may block the others. What looks at events that start when it does comes after these, by level.
         """
         self.sequence += 1
-        heappush(self.timers, (due, -since, self.sequence, owner, payload, self.tag))
+        sequence = (owner.level << LEVELS) + self.sequence
+        heappush(self.timers, (due, -since, sequence, owner, payload, self.tag))
         self.due = self.timers[0][0]
 
     def await_event(self, event: Occur) -> None:
@@ -151,10 +155,11 @@ class State:
 
     def fall_due(self) -> None:
         """Judge and fire what is due first, as one step; where events are parted, what is due in one partition."""
-        due, since, *_, tag = self.timers[0]
+        due, since, sequence, *_, tag = self.timers[0]
         step: list[Timer] = []
         others: list[Timer] = []
-        while self.timers and self.timers[0][:2] == (due, since):
+        end = (due, since, (sequence >> LEVELS) + 1 << LEVELS)
+        while self.timers and self.timers[0][:3] < end:
             timer = heappop(self.timers)
             (step if timer[5] is tag else others).append(timer)
         for timer in others:

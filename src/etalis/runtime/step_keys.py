@@ -12,6 +12,7 @@ from typing import Any
 
 from etalis.data.values import Value
 
+ALARMS = 20  # bits of the number of what falls due that count alarms; those above are the level of absences
 _SIGN = 1 << 63
 _INPUT, _DUE = b"\0", b"\1"
 _NOTHING, _NUMBER, _ATOM, _COMPOUND = b"\0", b"\1", b"\3", b"\4"

@@ -7,7 +7,7 @@ sides agree on all that both bind, and is then commutative.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple, Protocol, TypeAlias, assert_never
@@ -180,10 +180,13 @@ def tell(*several: Instance) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class ModelDeadline:
-    """What is due at a moment: an absence `since` the end of its left side, or an alarm, for which that is no end."""
+    """What is due at a moment: an absence `since` the end of its left side, or an alarm, for which that is no end.
+
+    What may have partners that start when it does is judged by its start, after these, by levels (definition 9.29).
+    """
 
     due: int
-    since: float
+    since: tuple[float, int]
     stands: Callable[[], bool]
     fire: Callable[[], None]
 
@@ -252,6 +255,7 @@ class World:
     record: list[RecordedEvent] = field(default_factory=list)
     deadlines: list[ModelDeadline] = field(default_factory=list)
     leaving: list[tuple[list[Any], Any]] = field(default_factory=list)
+    levels: Mapping[Hashable, int] = field(default_factory=dict)  # of outer operators, by the ids of their patterns
     instead: Callable[[s.Pattern, Any], Any] = lambda _pattern, made: made  # what stands for an operator of a pattern
 
     def inputs_of(self, x: Instance) -> Numbers:

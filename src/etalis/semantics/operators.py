@@ -7,8 +7,9 @@ criterion of a candidate's rank.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from etalis.language import syntax as s
 from etalis.semantics.matches import (
@@ -21,7 +22,6 @@ from etalis.semantics.matches import (
     Standing,
     Tests,
     World,
-    agree,
     join,
     match_all,
     pass_on,
@@ -31,7 +31,10 @@ from etalis.semantics.matches import (
 )  # fmt: skip
 from etalis.temporal.event import Event
 from etalis.temporal.policy import Policy
-from etalis.temporal.relation import Relation
+from etalis.temporal.relation import Known, Relation
+
+# whether a match of a negated pattern that lies somewhere blocks a match
+Blocks: TypeAlias = Callable[[Instance, Callable[[Instance], bool]], bool]
 
 
 @dataclass(slots=True)
@@ -80,18 +83,19 @@ class Absence:
 
     world: World
     duration: int
-    absent: list[Instance]
+    blocks: Blocks
     tests: Tests
     emit: Receiver
     standing: Standing
 
     def receive(self, x: Instance) -> None:
         due = x.end + self.duration
-        self.world.deadlines.append(ModelDeadline(due, x.end, lambda: self._stands(x, due), lambda: self._fire(x, due)))
+        self.world.deadlines.append(
+            ModelDeadline(due, (x.end, 0), lambda: self._stands(x, due), lambda: self._fire(x, due))
+        )
 
     def _stands(self, x: Instance, due: int) -> bool:
-        blocked = any(x.end < c.start and c.end <= due and agree(c.bindings, x.bindings) for c in self.absent)
-        return self.standing.stands and not blocked
+        return self.standing.stands and not self.blocks(x, lambda c: x.end < c.start and c.end <= due)
 
     def _fire(self, x: Instance, due: int) -> None:
         pass_on(self.tests(whole(x.start, due, x.bindings, x.parts, settled(tell(x)))), self.emit)
@@ -158,6 +162,50 @@ def together(matches: list[Instance], sequential: bool) -> Instance:
 
 
 @dataclass(slots=True)
+class Alone:
+    """The side of an outer operator that matches without a partner too (definition 9.21 to 9.30)."""
+
+    world: World
+    side: int
+    known: Known
+    window: int | None
+    level: Callable[[], int]
+    emit: Receiver
+    standing: Standing
+    met: list[Instance] = field(default_factory=list)
+
+    def note(self, side: int, x: Instance, partners: list[Instance], *, is_new: bool) -> None:
+        """Note who took part in a match; have an instance without a partner judged when that can be known."""
+        if partners:
+            self.met += [x] if side == self.side else partners
+        elif side == self.side and is_new:
+            self._await(x)
+
+    def _await(self, x: Instance) -> None:
+        match self.known:
+            case "at once":
+                self._fire(x, x.end)
+            case "after its stamp":
+                self._set(x, x.end)
+            case "in its window":
+                assert self.window is not None
+                self._set(x, x.start + self.window)
+            case _:
+                assert_never(self.known)
+
+    def _set(self, x: Instance, due: int) -> None:
+        level = self.level()
+        since = (x.end, 0) if level == 0 else (x.start, -level)
+        self.world.deadlines.append(ModelDeadline(due, since, lambda: self._stands(x), lambda: self._fire(x, due)))
+
+    def _stands(self, x: Instance) -> bool:
+        return self.standing.stands and not any(x is y for y in self.met)
+
+    def _fire(self, x: Instance, end: int) -> None:
+        self.emit(whole(x.start, end, x.bindings, x.parts, settled(tell(x))))
+
+
+@dataclass(slots=True)
 class ModelJoin:
     """A binary operator with a store of waiting instances on each side."""
 
@@ -167,6 +215,7 @@ class ModelJoin:
     key: Names
     tests: Tests
     emit: Receiver
+    alone: Alone | None = None
     stores: tuple[list[Instance], list[Instance]] = field(default_factory=lambda: ([], []))
 
     def receive(self, side: int, x: Instance) -> None:
@@ -182,7 +231,9 @@ class ModelJoin:
         for y, _, _ in chosen:
             if self.policy.consume:
                 consume(other, y)
-        self._store(side, x, matched=bool(chosen))
+        is_new = self._store(side, x, matched=bool(chosen))
+        if self.alone is not None:
+            self.alone.note(side, x, [y for y, _, _ in chosen], is_new=is_new)
         pass_on(matches, self.emit)
 
     def _pair(self, a: Instance, b: Instance) -> Instance | None:
@@ -194,11 +245,13 @@ class ModelJoin:
         pair = whole(start, end, bindings, a.parts | b.parts, settled(told))
         return replace(pair, first=a.first, last=b.last) if self.relation.sequential else pair
 
-    def _store(self, side: int, x: Instance, *, matched: bool) -> None:
+    def _store(self, side: int, x: Instance, *, matched: bool) -> bool:
+        """Let an instance wait as the policy says; tell whether it is one of its own (definition 13.16)."""
         store = self.stores[side]
         if side == 0 and self.relation.sequential and repeats(store, x):
-            return
+            return False
         if self.policy.keep == "newest":
             keep_newest(store, x, self.key, self.world)
         elif self.policy.keep == "always" or not matched:
             store.append(x)
+        return True

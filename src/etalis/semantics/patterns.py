@@ -15,6 +15,7 @@ from etalis.data.values import format_value
 from etalis.errors import ConditionError
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings, mentioned
+from etalis.language.outer.partner_conditions import part_conditions, part_operands
 from etalis.language.printer import print_term
 from etalis.language.rules import expand_any
 from etalis.language.traversal import terms, variables
@@ -27,11 +28,11 @@ from etalis.semantics.matches import (
     Test,
     Tests,
     World,
-    agree,
+    join,
     pass_on,
     solutions,
 )
-from etalis.semantics.operators import Absence, Leaf, ModelJoin, ModelUnion, restrict
+from etalis.semantics.operators import Absence, Alone, Blocks, Leaf, ModelJoin, ModelUnion, restrict
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 
@@ -99,6 +100,8 @@ def _build_core(
             world.leaves.append(Leaf(core if isinstance(core, s.EventPattern) else core.rule.head, tests, receive))
         case s.TimePoint(time=time):
             world.points.append((time, lambda x: pass_on(tests(x), receive)))
+        case s.Binary(alone="left" | "right"):
+            _build_outer(core, tests, receive, scope)
         case s.Binary(operator="seq", left=left, right=s.Repeat() as repeat):
             inside = _inside_repeat(_beside(scope, left), repeat)
             made = Anchored(repeat, inside.outer, _key(left, repeat, scope), tests, receive, scope)
@@ -120,7 +123,7 @@ def _build_core(
             build(left, union.receive, scope)
             build(right, union.receive, scope)
         case s.NotWithin(pattern=left, absent=absent, duration=duration):
-            absence = Absence(world, duration, _negated(absent, left, scope), tests, receive, scope.standing)
+            absence = Absence(world, duration, _blocking(absent, left, scope), tests, receive, scope.standing)
             build(left, absence.receive, _beside(scope, absent))
         case s.Repeat():
             inside = _inside_repeat(scope, core)
@@ -132,6 +135,33 @@ def _build_core(
             raise AssertionError("stripped off before")
         case _:
             assert_never(core)
+
+
+def _build_outer(core: s.Binary, tests: Tests, receive: Receiver, scope: Scope) -> None:
+    """Build an operator of which one part may be missing; what is written on it comes after it (definition 9.27)."""
+    world, side = scope.world, 0 if core.alone == "left" else 1
+    left, right, conditions = part_operands(core)
+    goals = [_partner_test(condition, scope) for condition in conditions]
+    inner = replace(scope, outer=scope.outer | named([condition.goal for condition in conditions]))
+    relation = world.relations[core.operator]
+    assert relation.alone is not None
+
+    def after(x: Instance) -> None:
+        pass_on(tests(replace(x, first=x.end, last=x.start)), receive)
+
+    def level() -> int:
+        return 0 if relation.sequential else world.levels.get(id(core), 1)
+
+    alone = Alone(world, side, relation.alone[side], scope.window, level, after, scope.standing)
+    key = _key(left, right, inner)
+    made = ModelJoin(world, relation, scope.policy, key, Tests(goals, scope.window), after, alone)
+    joined = world.instead(core, made)
+    _build_left(left, lambda x: joined.receive(0, x), _beside(inner, right))
+    build(right, lambda x: joined.receive(1, x), _beside(inner, left))
+
+
+def _partner_test(condition: s.Condition, scope: Scope) -> tuple[bool, Test]:
+    return True, lambda x: _solve(condition.kind, condition.goal, x, scope)
 
 
 def _build_left(left: s.Pattern, receive: Receiver, scope: Scope) -> None:
@@ -179,16 +209,27 @@ def _span(modifiers: list[tuple[s.Pattern, Scope]]) -> tuple[int | None, int | N
     return min(lengths, default=None), min(counts, default=None)
 
 
-def _negated(absent: s.Pattern, left: s.Pattern, scope: Scope) -> list[Instance]:
-    """Set up a negated pattern, unrestricted and with its own windows only; its matches fill the list returned."""
+def _blocking(absent: s.Pattern, left: s.Pattern, scope: Scope) -> Blocks:
+    """Set up a negated pattern, unrestricted and with its own windows only; return whether a match of it blocks one.
+
+    Where it lies in time is asked first; then its conditions over both (definition 11.17).
+    """
     found: list[Instance] = []
-    build(absent, found.append, replace(scope, policy=UNRESTRICTED, window=None, outer=mentioned(left)))
-    return found
+    rest, conditions = part_conditions(absent, left)
+    outer = mentioned(left) | named([condition.goal for condition in conditions])
+    build(rest, found.append, replace(scope, policy=UNRESTRICTED, window=None, outer=outer))
+    tests = Tests([_partner_test(condition, scope) for condition in conditions], None)
+
+    def blocks(x: Instance, lies: Callable[[Instance], bool]) -> bool:
+        several = [join(c.bindings, x.bindings) for c in found if lies(c)]
+        return any(tests(replace(x, bindings=both)) for both in several if both is not None)
+
+    return blocks
 
 
 def _test(modifier: s.Pattern, core: s.Pattern, scope: Scope) -> Iterator[tuple[bool, Test]]:
     """Yield the test that a modifier on `core` stands for, and whether it is a condition; windows are in the scope."""
-    sequential = isinstance(core, s.Binary) and scope.world.relations[core.operator].sequential
+    sequential = isinstance(core, s.Binary) and core.alone is None and scope.world.relations[core.operator].sequential
 
     def gap(x: Instance) -> tuple[int, int]:
         return (x.first, x.last) if sequential else x.interval
@@ -197,11 +238,11 @@ def _test(modifier: s.Pattern, core: s.Pattern, scope: Scope) -> Iterator[tuple[
         case s.Condition(kind=kind, goal=goal):
             yield True, lambda x: _solve(kind, goal, x, scope)
         case s.Negation(operator="cnot", pattern=left, absent=absent):
-            between = _negated(absent, left, scope)
-            yield False, _unless(lambda x: any(_lies(c, *gap(x)) and agree(c.bindings, x.bindings) for c in between))
+            between = _blocking(absent, left, scope)
+            yield False, _unless(lambda x: between(x, lambda c: _lies(c, *gap(x))))
         case s.Negation(pattern=left, absent=absent):
-            before, window = _negated(absent, left, scope), scope.window
-            yield False, _unless(lambda x: any(_precedes(c, x, window) for c in before))
+            before, window = _blocking(absent, left, scope), scope.window
+            yield False, _unless(lambda x: before(x, lambda c: _precedes(c, x, window)))
         case s.Isolated():
             yield False, _unless(lambda x: _is_disturbed(x, *gap(x), scope.world))
         case _:
@@ -217,8 +258,7 @@ def _lies(c: Instance, after: int, before: int) -> bool:
 
 
 def _precedes(c: Instance, x: Instance, window: int | None) -> bool:
-    in_time = c.end < x.end and (window is None or x.end - window <= c.start)
-    return in_time and agree(c.bindings, x.bindings)
+    return c.end < x.end and (window is None or x.end - window <= c.start)
 
 
 def _is_disturbed(x: Instance, after: int, before: int, world: World) -> bool:
@@ -262,8 +302,10 @@ def always_binds(pattern: s.Pattern, outer: Names, head: Names) -> Names:
         case s.Binary(operator="seq", left=left, right=s.Aggregate(kind=kind) as fold) if FOLDS[kind].at_opener:
             grouped = inside(fold, mentioned(left)) & (head | named([fold.result]))  # else free at the opener
             return inside(left, mentioned(fold)) | grouped
-        case s.Binary(left=left, right=right):
+        case s.Binary(left=left, right=right, alone=None):
             return inside(left, mentioned(right)) | inside(right, mentioned(left))
+        case s.Binary(left=left, right=right, alone=alone):
+            return inside(left, mentioned(right)) if alone == "left" else inside(right, mentioned(left))
         case s.Or(left=left, right=right):
             return inside(left) & inside(right)
         case s.NotWithin(pattern=inner, absent=absent):

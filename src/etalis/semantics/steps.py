@@ -334,5 +334,5 @@ def _conclude(rule: s.Rule, x: Instance, scope: Scope, history: _History) -> Non
         scope.world.report(f"an alarm needs a positive number of seconds or a moment, not {when}", scope.rule)
     else:
         event, inputs = Event.make(rule.head.name, args, due, due, scope.rule), scope.world.inputs_of(x)
-        alarm = ModelDeadline(due, math.inf, lambda: scope.standing.stands, lambda: history.cause(event, inputs))
+        alarm = ModelDeadline(due, (math.inf, 0), lambda: scope.standing.stands, lambda: history.cause(event, inputs))
         history.world.deadlines.append(alarm)

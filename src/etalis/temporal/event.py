@@ -9,7 +9,7 @@ users call.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, Self
@@ -28,15 +28,17 @@ from etalis.temporal.time_input import are_dates, to_interval
 _item = tuple.__getitem__
 new_event = tuple.__new__  # of a class of events and what stands in one
 _SHOWN_PARTS, _SHOWN_TEXT = 100, 300
+_UNBOUND = "null"
 
 
 class Shown:
-    """How the times of an engine's events are written: as dates, once a date has come in."""
+    """How an engine's events are shown: times as dates, once a date has come in; values as RDF terms by `term`."""
 
-    __slots__ = ("dates",)
+    __slots__ = ("dates", "term")
 
-    def __init__(self, *, dates: bool = False) -> None:
+    def __init__(self, *, dates: bool = False, term: Callable[[Value], Any] | None = None) -> None:
         self.dates = dates
+        self.term = term
 
 
 AS_SECONDS, AS_DATES = Shown(), Shown(dates=True)
@@ -192,6 +194,15 @@ class Event(tuple[Any, ...]):
     def parts(self) -> tuple[int, ...]:
         """Numbers of the received events it is made of, in order, if the engine was asked to keep them."""
         return flatten(rope_of(self))
+
+    @property
+    def bindings(self) -> dict[str, Any]:
+        """The attributes of an engine's event as terms of pyoxigraph; unbound ones are left out."""
+        term = self.kind.shown.term
+        if term is None:
+            raise AttributeError("bindings are those of an engine's events")
+        named = zip(self.kind.columns, self.args, strict=True)
+        return {name: term(value) for name, value in named if value is not None and value != _UNBOUND}
 
     @property
     def atom(self) -> str:

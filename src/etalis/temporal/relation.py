@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -31,7 +31,7 @@ class Relation:
     occurs_on: Literal["hull", "a", "b"] = "hull"
     sequential: bool = False
     weakens: bool = False
-    alone: tuple[Known, Known] | None = None
+    alone: tuple[Known, Known] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         first, last = ("b2", "a2") if self.occurs_on == "a" else ("a2", "b2")

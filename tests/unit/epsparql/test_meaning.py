@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from tests.helpers.epsparql_examples import PREFIXES, VOCABULARY, Example, find_examples, name_alike
 
 from etalis.epsparql.check import check
 from etalis.epsparql.meaning import Answer, StreamedTriple, UnitAnswers, meaning
@@ -13,13 +12,15 @@ from etalis.epsparql.read import read_unit
 from etalis.epsparql.reads import known_predicates
 from etalis.epsparql.stream_entailment import close
 from etalis.errors import ProgramError
+from helpers.epsparql_examples import PREFIXES, VOCABULARY, Example, find_examples, name_alike
 
 EXAMPLES = find_examples()
 
 
 def answers_of(example: Example, elements: Iterable[StreamedTriple]) -> UnitAnswers:
     unit = read_unit(example.query, prefixes=PREFIXES, vocabulary=VOCABULARY)
-    return meaning(unit, elements, example.background)
+    streamed, background = example.options.get("streamed", ()), example.options.get("background", ())
+    return meaning(unit, elements, example.background, streamed=streamed, background_predicates=background)
 
 
 def rows_of(example: Example, elements: Iterable[StreamedTriple]) -> set[Answer]:
@@ -62,7 +63,7 @@ def test_the_error_of_an_example(example: Example) -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.number)
 def test_the_warnings_of_an_example(example: Example) -> None:
     unit = read_unit(example.query, prefixes=PREFIXES, vocabulary=VOCABULARY)
-    known = known_predicates(unit, example.background, close(example.background, rdfs=True))
+    known = known_predicates(unit, example.background, close(example.background, rdfs=True), **example.options)
     warnings = [problem.code for problem in check(unit, known) if not problem.is_error]
     assert warnings == ([] if example.warning is None else [example.warning])
 

@@ -27,7 +27,9 @@ def full(text: str) -> str:
     """Write literals and datatypes of the table as atoms."""
     text = re.sub(r'"([^"]*)"\^\^xsd:(\w+)', rf'"\1"^^<{XSD}\2>', text)
     text = re.sub(r"(?<![\w<'])(xsd:\w+)", lambda found: f"'<{XSD}{found[1][4:]}>'", text)
-    text = re.sub(r'"[^"]*"(?:\^\^<[^>]*>|@[\w-]+)?', lambda found: f"'{found[0]}'", text) if "'\"" not in text else text
+    text = (
+        re.sub(r'"[^"]*"(?:\^\^<[^>]*>|@[\w-]+)?', lambda found: f"'{found[0]}'", text) if "'\"" not in text else text
+    )
     return re.sub(r"(?<=[ (])(true|false)(?=[,)])", lambda found: f"'{TRUTH[found[1]]}'", text)
 
 

@@ -12,6 +12,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from etalis.columnar.conditions.asked import Asked
+from etalis.columnar.conditions.expressions import as_arithmetic
 from etalis.columnar.conditions.lookups import ColumnLookup
 from etalis.columnar.conditions.steps import Calculation, Comparison, Comparisons, GoalStep, Moment
 from etalis.language.check.goals import BINDS_NOTHING, bound_by, calls, conjuncts, indicator
@@ -121,7 +122,7 @@ class _Lowering:
 
     def _calculation(self, goal: Term) -> Comparison | Calculation | None:
         """Return a comparison or a calculation."""
-        found = inline(to_logic(goal), self.known)
+        found = inline(to_logic(as_arithmetic(goal, self.known) or goal), self.known)
         if found is None:
             return None
         reads = self._reads(goal)

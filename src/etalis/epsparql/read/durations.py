@@ -8,11 +8,13 @@ from etalis.epsparql.read.literals import read_string
 from etalis.epsparql.read.namespaces import XSD
 from etalis.epsparql.read.query_text import QueryText, describe
 from etalis.epsparql.read.terms import read_iri
+from etalis.epsparql.read.words import KEYWORDS
 from etalis.temporal.duration import UNITS, DurationError, iso_end, parse_duration, parse_iso
 from etalis.temporal.interval import MICROSECONDS
 
 _MINUTES = re.compile(r"(?<=[0-9])(\s*)m(?![a-z])")
 _HINT = 'write "PT10M"^^xsd:duration, PT10M, a number of seconds, or 500ms, 10s, 10m, 2h, 30d'
+_BEHIND = KEYWORDS | {"STEP", "DO"}
 _TYPES = (f"<{XSD}duration>", f"<{XSD}dayTimeDuration>")
 
 
@@ -50,6 +52,14 @@ def _literal(r: QueryText) -> str:
     return text
 
 
+def _is_meant(r: QueryText) -> bool:
+    """Tell whether a word apart from its number is a unit, or cannot be anything else."""
+    word = r.token.text
+    if word.lower() in UNITS or word == "m":
+        return True
+    return word.upper() not in _BEHIND and not r.names.takes_bare and not r.begins_query()
+
+
 def _with_units(r: QueryText) -> str:
     """Take a number with the units behind it, `10m` and `1h30m`; return it as other texts have it."""
     start = r.token.start
@@ -57,7 +67,7 @@ def _with_units(r: QueryText) -> str:
     while True:
         before, token = r.tokens[r.at - 1], r.token
         touches = token.start == before.end
-        is_unit = token.kind == "word" and (touches or token.text.lower() in UNITS or token.text == "m")
+        is_unit = token.kind == "word" and (touches or _is_meant(r))
         if not is_unit and not (touches and token.kind == "number"):
             break
         r.take()

@@ -9,7 +9,15 @@ from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, SAME, arity_pr
 from etalis.epsparql.read.literals import is_signed_number, read_signed_number, read_string
 from etalis.epsparql.read.namespaces import XSD
 from etalis.epsparql.read.query_text import QueryText, describe
-from etalis.epsparql.read.terms import begins_call, begins_constant, begins_iri, read_constant, read_iri, read_var
+from etalis.epsparql.read.terms import (
+    begins_call,
+    begins_constant,
+    begins_iri,
+    missing,
+    read_constant,
+    read_iri,
+    read_var,
+)
 from etalis.epsparql.read.tokens import QueryToken
 from etalis.epsparql.read.words import REFUSED_FUNCTIONS
 from etalis.language.check.spelling import nearest, suggest
@@ -23,6 +31,7 @@ LEVELS: Mapping[str, int] = MappingProxyType(
     {"||": 1, "&&": 2, **dict.fromkeys(COMPARISONS, COMPARED), "+": 4, "-": 4, "*": 5, "/": 5}
 )
 _PROLOG = MappingProxyType({"==": "=", "=:=": "=", "=\\=": "!=", "\\=": "!=", "=<": "<="})
+_SINGLE = MappingProxyType({"&": "&&", "|": "||"})
 _EXISTS = "write it as a filter of its own: FILTER NOT EXISTS { ... }"
 
 
@@ -69,14 +78,14 @@ def _operator(r: QueryText) -> str:
     """Return the operator that stands here, IN and NOT among them, or nothing."""
     token = r.token
     if token.kind == "sign":
-        if token.text in _PROLOG:
-            meant = _PROLOG[token.text]
-            if r.dialect is None:
-                raise r.refusal("E108", f"{describe(token)} is no operator of SPARQL", token, f"write {meant}")
-            return meant
+        if token.text in _PROLOG and r.dialect is not None:
+            return _PROLOG[token.text]
+        meant = _PROLOG.get(token.text) or _SINGLE.get(token.text)
+        if meant is not None:
+            raise r.refusal("E108", f"{describe(token)} is no operator of expressions", token, f"write {meant}")
         return token.text if token.text in LEVELS else ""
     word = r.word
-    if word == "IN" or (word == "NOT" and r.tokens[r.at + 1].text.upper() == "IN"):
+    if word == "IN" or (word == "NOT" and r.following.text.upper() == "IN"):
         return word
     return ""
 
@@ -137,7 +146,7 @@ def _read_primary(r: QueryText) -> Term:
         return read_constant(r)
     if token.kind == "blank":
         raise r.refusal("E135", "a blank node cannot stand in an expression", token, "use a variable")
-    raise r.refusal("E108", f"an expression is missing before {describe(token)}", token)
+    raise missing(r, "an expression")
 
 
 def _read_call(r: QueryText, name: str, token: QueryToken) -> Term:

@@ -15,9 +15,17 @@ from etalis.epsparql.read.durations import read_duration
 from etalis.epsparql.read.expressions import read_expression
 from etalis.epsparql.read.original import read_aggregate_group, read_conjunction
 from etalis.epsparql.read.query_text import QueryText, ReadingError, describe
-from etalis.epsparql.read.terms import begins_call, begins_constant, read_constant, read_var, read_var_or_iri
+from etalis.epsparql.read.terms import (
+    begins_call,
+    begins_constant,
+    is_unknown_word,
+    read_constant,
+    read_var,
+    read_var_or_iri,
+)
 from etalis.epsparql.read.triples import begins_triple, read_block
-from etalis.epsparql.read.words import ELEMENTS, TEMPORAL
+from etalis.epsparql.read.words import ELEMENTS, IN_GROUPS, MODIFIERS, TEMPORAL
+from etalis.language.check.spelling import suggest
 from etalis.language.syntax import Const, Var
 
 SubSelect: TypeAlias = Callable[[QueryText], s.SubSelect]
@@ -61,7 +69,7 @@ class GroupReader:
         r.take()
         if r.word == "SELECT":
             elements: list[s.Element] = [self._select(r)]
-        elif r.dialect is not None and r.word == "AGGREGATE" and r.tokens[r.at + 1].text == "(":
+        elif r.dialect is not None and r.word == "AGGREGATE" and r.following.text == "(":
             elements = [read_aggregate_group(r)]
         else:
             elements = self._elements([], loose=False)
@@ -86,11 +94,9 @@ class GroupReader:
                 elif r.tokens[first].text.upper() not in ("FILTER", "DO"):
                     windowed = -1
             except ReadingError as finding:
-                r.problems.append(finding.problem)
-                r.depth = depth
                 if r.at == first:
                     r.take()
-                r.skip(_STOPS)
+                r.go_on(finding, depth, _STOPS)
             r.accept(".")
         return elements
 
@@ -127,6 +133,11 @@ class GroupReader:
         if word in TEMPORAL or word == "UNION":
             hint = "it joins two groups in braces: { ... } SEQ { ... }"
             raise r.refusal("E108", f"{word} has no group in braces before it", r.token, hint)
+        if word in MODIFIERS:
+            raise r.refusal("E108", f"{word} stands in a group", r.token, "write it behind the braces of the query")
+        if is_unknown_word(r):
+            near = suggest(word, IN_GROUPS, "the words here are SEQ, EQUALS, UNION, FILTER, OPTIONAL, BIND, ...")
+            raise r.refusal("E108", f"{describe(r.token)} is no word of EP-SPARQL", r.token, near)
         if not begins_triple(r):
             raise r.refusal("E108", f"expected a triple or a group, found {describe(r.token)}", r.token)
         block = read_block(r)

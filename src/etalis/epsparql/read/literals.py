@@ -58,7 +58,7 @@ def is_signed_number(r: QueryText) -> bool:
     """Tell whether a sign stands here with a number right behind it."""
     if not (r.sees("-") or r.sees("+")):
         return False
-    after = r.tokens[r.at + 1]
+    after = r.following
     return after.kind == "number" and after.start == r.token.end
 
 

@@ -33,7 +33,7 @@ def read_conjunction(r: QueryText) -> list[s.Element]:
 
 def _read_part(r: QueryText) -> list[s.Element]:
     first, token = r.at, r.token
-    after = r.tokens[r.at + 1]
+    after = r.following
     if token.kind == "var" and after.kind == "word" and after.text.lower() == "is":
         variable = read_var(r, "an assignment")
         r.take()
@@ -77,7 +77,7 @@ def _read_goal(r: QueryText) -> Compound:
 def _read_argument(r: QueryText) -> Term:
     if r.token.kind == "var":
         return read_var(r, "a goal")
-    if r.token.kind == "word" and r.tokens[r.at + 1].text == "(":
+    if r.token.kind == "word" and r.following.text == "(":
         return _read_goal(r)
     if r.sees("["):
         return _read_list(r)

@@ -134,7 +134,7 @@ class QueryReader:
 
     def _wrong_item(self, found: list[s.Item]) -> ReadingError:
         r = self.r
-        called = r.tokens[r.at + 1].text == "("
+        called = r.following.text == "("
         message = f"an expression without brackets is selected: {describe(r.token)}" if called else (
             f"expected a variable, found {describe(r.token)}"
         )  # fmt: skip
@@ -344,9 +344,7 @@ class QueryReader:
 
 def recover(r: QueryText, finding: ReadingError) -> None:
     """Report what ended the reading of a query, and go on where another begins."""
-    r.problems.append(finding.problem)
-    r.depth = 0
-    r.aggregates = False
+    r.go_on(finding, 0, frozenset())
     while r.token.kind != "eof":
         if r.begins_query() or (r.word in REFUSED_FORMS and r.tokens[r.at - 1].text == ";"):
             return

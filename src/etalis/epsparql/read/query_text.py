@@ -26,7 +26,7 @@ class ReadingError(Exception):
 class QueryText:
     """The tokens of a text and a place among them."""
 
-    __slots__ = ("aggregates", "at", "depth", "dialect", "names", "problems", "source", "tokens")
+    __slots__ = ("aggregates", "at", "depth", "dialect", "left_at", "names", "problems", "source", "tokens")
 
     def __init__(self, source: Source, names: Namespaces, dialect: str | None = None) -> None:
         self.source = source
@@ -36,11 +36,17 @@ class QueryText:
         self.depth = 0
         self.names = names
         self.dialect = dialect
+        self.left_at = -1  # where reading went on last time it was left
         self.aggregates = False  # whether an aggregate may stand here
 
     @property
     def token(self) -> QueryToken:
         return self.tokens[self.at]
+
+    @property
+    def following(self) -> QueryToken:
+        """The token behind the one here; at the end, the end."""
+        return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
 
     @property
     def word(self) -> str:
@@ -105,7 +111,7 @@ class QueryText:
 
     def _stands_alone(self) -> bool:
         """Tell whether the word here is no part of a triple: a capital letter, or a bracket behind it."""
-        return self.token.text[0].isupper() or self.tokens[self.at + 1].text == "{"
+        return self.token.text[0].isupper() or self.following.text == "{"
 
     def span_of(self, token: QueryToken) -> Span:
         return Span(self.source, token.start, max(token.end, token.start + 1))
@@ -129,6 +135,15 @@ class QueryText:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.refusal("E112", f"nesting deeper than {MAX_DEPTH} levels", self.token)
+
+    def go_on(self, finding: ReadingError, depth: int, stops: frozenset[str]) -> None:
+        """Report what made reading on impossible, unless it follows from the last such, and go on at a stop."""
+        if self.at != self.left_at:
+            self.problems.append(finding.problem)
+        self.depth = depth
+        self.aggregates = False
+        self.skip(stops)
+        self.left_at = self.at
 
     def skip(self, stops: frozenset[str]) -> None:
         """Go on at the next of some signs or words (in capitals) outside brackets, or where brackets or queries end."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from etalis.epsparql.read.literals import boolean, is_signed_number, read_number, read_signed_number, read_string
 from etalis.epsparql.read.namespaces import XSD, UnknownNameError, bare
-from etalis.epsparql.read.query_text import QueryText, describe
+from etalis.epsparql.read.query_text import QueryText, ReadingError, describe
 from etalis.epsparql.read.words import KEYWORDS
 from etalis.language.syntax import Const, Term, Var
 from etalis.logic.rdf.exact_terms import make_literal
@@ -27,7 +27,13 @@ def begins_iri(r: QueryText) -> bool:
 
 def begins_call(r: QueryText) -> bool:
     """Tell whether a name with a bracket behind it stands here."""
-    return (r.token.kind == "word" or begins_iri(r)) and r.tokens[r.at + 1].text == "("
+    return (r.token.kind == "word" or begins_iri(r)) and r.following.text == "("
+
+
+def is_unknown_word(r: QueryText) -> bool:
+    """Tell whether a word stands here that looks like one of ours: a bracket follows, and it is no name."""
+    after = r.following.text
+    return r.token.kind == "word" and (after == "{" or (after == "(" and not r.names.takes_bare))
 
 
 def read_iri(r: QueryText) -> Const:
@@ -43,6 +49,14 @@ def read_iri(r: QueryText) -> Const:
         r.report("E131", problem.message, token, problem.hint)
         value = f"<{token.text.strip('<>')}>"
     return Const(value, r.span_of(token))
+
+
+def missing(r: QueryText, what: str) -> ReadingError:
+    """Say that a term is missing here, or that this one cannot be read."""
+    if r.sees("<"):
+        message = "this IRI is not closed, or has a character that no IRI has"
+        return r.refusal("E131", message, r.token, "write %20 for a space")
+    return r.refusal("E108", f"{what} is missing before {describe(r.token)}", r.token)
 
 
 def is_bare_name(r: QueryText) -> bool:

@@ -8,12 +8,14 @@ from etalis.epsparql.read.terms import (
     begins_constant,
     begins_iri,
     is_bare_name,
+    is_unknown_word,
+    missing,
     read_bare_name,
     read_constant,
     read_iri,
     read_var,
 )
-from etalis.epsparql.read.words import ELEMENTS, TEMPORAL
+from etalis.epsparql.read.words import ELEMENTS, KEYWORDS, TEMPORAL
 from etalis.epsparql.syntax import Triple
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.logic.rdf.exact_terms import kind_of
@@ -24,7 +26,9 @@ _STOPS = frozenset((";", ".", "WITHIN", "UNION")) | ELEMENTS | TEMPORAL
 
 
 def begins_triple(r: QueryText) -> bool:
-    """Tell whether a subject stands here."""
+    """Tell whether a subject stands here; a word of ours is none, in capitals or not."""
+    if r.word in KEYWORDS:
+        return False
     return r.token.kind in ("var", "blank") or r.sees("[") or r.sees("(") or begins_constant(r)
 
 
@@ -32,7 +36,7 @@ def read_triples(r: QueryText) -> list[Triple]:
     """Read a subject with its predicates and objects."""
     found: list[Triple] = []
     blank = r.sees("[")
-    subject = _read_node(r, found)
+    subject = _read_node(r, found, "a subject")
     has_properties = bool(found) and blank
     if has_properties and not _begins_verb(r):
         return found
@@ -46,7 +50,7 @@ def read_block(r: QueryText) -> list[Triple]:
     while begins_triple(r) and not r.begins_query():
         found += read_triples(r)
         if not r.accept("."):
-            if not begins_triple(r) or r.sees("("):
+            if not begins_triple(r) or r.sees("(") or is_unknown_word(r):
                 break
             hint = "end each triple with a full stop; `;` goes on with the same subject"
             r.report("E108", f"a full stop is missing before {describe(r.token)}", r.token, hint)
@@ -61,9 +65,7 @@ def _read_properties(r: QueryText, subject: Term, found: list[Triple]) -> None:
             predicate = _read_verb(r)
             _read_objects(r, subject, predicate, found)
         except ReadingError as finding:
-            r.problems.append(finding.problem)
-            r.depth = depth
-            r.skip(_STOPS)
+            r.go_on(finding, depth, _STOPS)
         more = False
         while r.accept(";"):
             more = True
@@ -84,7 +86,7 @@ def _read_verb(r: QueryText) -> Term:
         what = "a blank node" if r.token.kind == "blank" or r.sees("[") else f"the literal {describe(r.token)}"
         raise r.refusal("E135", f"{what} cannot be a predicate", r.token, "a predicate is an IRI, a variable or a path")
     if not _begins_verb(r):
-        raise r.refusal("E108", f"a predicate is missing before {describe(r.token)}", r.token)
+        raise missing(r, "a predicate")
     return read_path(r)
 
 
@@ -92,7 +94,7 @@ def _read_objects(r: QueryText, subject: Term, predicate: Term, found: list[Trip
     while True:
         first = r.at
         inner: list[Triple] = []
-        value = _read_node(r, inner)
+        value = _read_node(r, inner, "an object")
         start = subject.span.start if subject.span is not None else r.tokens[first].start
         span = r.span_from(first)
         found.append(Triple(subject, predicate, value, type(span)(r.source, min(start, span.start), span.end)))
@@ -101,7 +103,7 @@ def _read_objects(r: QueryText, subject: Term, predicate: Term, found: list[Trip
             return
 
 
-def _read_node(r: QueryText, found: list[Triple]) -> Term:
+def _read_node(r: QueryText, found: list[Triple], role: str) -> Term:
     """Read a subject or object; what its brackets say is added to the triples found."""
     token = r.token
     if token.kind == "var":
@@ -114,7 +116,7 @@ def _read_node(r: QueryText, found: list[Triple]) -> Term:
     if r.sees("("):
         return _read_collection(r, found)
     if not begins_constant(r):
-        raise r.refusal("E108", f"a subject or object is missing before {describe(token)}", token)
+        raise missing(r, role)
     return read_constant(r)
 
 
@@ -141,7 +143,7 @@ def _read_collection(r: QueryText, found: list[Triple]) -> Term:
     while not r.sees(")"):
         if r.token.kind == "eof" or r.sees("}"):
             r.close(")", opening)
-        nodes.append(_read_node(r, inner))
+        nodes.append(_read_node(r, inner, "a part of the list"))
     r.take()
     r.depth -= 1
     span = r.span_from(opening)
@@ -214,7 +216,7 @@ def _read_negated(r: QueryText) -> list[Term]:
     opening = r.at
     if not r.accept("("):
         return [_read_maybe_inverse(r)]
-    found = [_read_maybe_inverse(r)]
+    found = [] if r.sees(")") else [_read_maybe_inverse(r)]
     while r.accept("|"):
         found.append(_read_maybe_inverse(r))
     r.close(")", opening)

@@ -8,6 +8,7 @@ from etalis.epsparql.read.check import check_query
 from etalis.epsparql.read.namespaces import Namespaces, UnknownNameError
 from etalis.epsparql.read.queries import QueryReader, recover
 from etalis.epsparql.read.query_text import MAX_PROBLEMS, QueryText, ReadingError, describe
+from etalis.epsparql.read.words import BEHIND_BODY
 from etalis.epsparql.syntax import StreamQuery, Unit
 from etalis.errors import OptionError, Problem, ProgramError, Source, Span
 from etalis.language.check.spelling import suggest
@@ -51,11 +52,21 @@ def read_collect(
     r = QueryText(source, Namespaces(prefixes, vocabulary, atoms=dialect == "etalis"), dialect)
     r.names.keep_labels(token.text for token in r.tokens if token.kind == "blank")
     queries = _read_queries(r)
-    problems = sorted(r.problems, key=_place)
+    problems = sorted(_first_causes(r.problems), key=_place)
     if len(problems) > MAX_PROBLEMS:
         last = problems[MAX_PROBLEMS - 1].span
         problems[MAX_PROBLEMS:] = [Problem("E119", f"more than {MAX_PROBLEMS} errors; the rest is not shown", last)]
     return Unit(tuple(queries), Span(source, 0, len(text))), problems
+
+
+def _first_causes(problems: list[Problem]) -> list[Problem]:
+    """Leave out what follows from a quote that is never closed, and warnings where not all could be read."""
+    if any(problem.is_error for problem in problems):
+        problems = [problem for problem in problems if problem.is_error]
+    quote = next((problem for problem in problems if problem.code == "E102"), None)
+    if quote is None:
+        return problems
+    return [p for p in problems if p.code == "E102" or (p.code != "E107" and _place(p) < _place(quote))]
 
 
 def _place(problem: Problem) -> int:
@@ -101,7 +112,7 @@ def _misplaced(r: QueryText) -> str:
         return "a brace closes here that was not opened"
     if r.word == "DO":
         return 'DO belongs to dialect="etalis"'
-    return "queries are separated by `;`"
+    return suggest(r.word, BEHIND_BODY, "queries are separated by `;`") or ""
 
 
 def _read_prologue(r: QueryText) -> None:

@@ -18,6 +18,8 @@ KEYWORDS = (
     | frozenset(("REGISTER", "PREFIX", "BASE", "FROM", "WHERE", "UNION", "WITHIN", "AS", "DISTINCT", "REDUCED"))
     | frozenset(("NOT", "EXISTS", "IN", "BY", "UNDEF", "NAMED", "DESCRIBE", "INSERT", "DELETE"))
 )
+IN_GROUPS = ELEMENTS | TEMPORAL | {"UNION", "WITHIN"}
+BEHIND_BODY = MODIFIERS | TEMPORAL | {"UNION", "WITHIN", "FILTER"}
 
 _UPDATE = "EP-SPARQL reads streams; what a query makes is said by CONSTRUCT"
 UPDATES: Mapping[str, str] = MappingProxyType(

@@ -76,7 +76,7 @@ def mentioned(expression: Term, names: VariableNames) -> Names:
     return frozenset(map(names.of, variables_of(expression)))
 
 
-def looked_at(group: q.GroupPattern) -> Names:
+def looked_at(group: q.GroupPattern | q.Exists) -> Names:
     """Return all variables that stand in a group, in filters and in groups inside of it too, as the query has them."""
     found: set[str] = set()
     waiting: list[object] = [group]

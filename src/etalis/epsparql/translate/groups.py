@@ -7,7 +7,7 @@ neighbours. Whatever `check` refuses has been refused before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeAlias, assert_never
@@ -39,7 +39,7 @@ from etalis.epsparql.translate.solutions import (
     variables_of,
 )
 from etalis.epsparql.translate.triples import PatternScope, TripleTranslator
-from etalis.errors import Span
+from etalis.errors import ProgramError, Span
 from etalis.language.syntax import (
     Aggregate,
     Binary,
@@ -110,11 +110,13 @@ class GroupTranslator:
         """Return what is found so far together with the next element of the group."""
         match element:
             case q.Optional(group=group):
-                return self._optional(found, self._operand(group, scope), scope)
+                inner = replace(scope, lifted=None)
+                return self._optional(found, self._operand(group, inner), inner)
             case q.Minus(group=group):
-                return self._minus(found, self.group(group, scope).timeless)
+                return self._minus(found, self.group(group, replace(scope, lifted=None)).timeless)
             case q.BindAs(expression=expression, variable=variable):
-                self._refuse_seen(expression, found, scope, element.span)
+                if self._looks_out(expression, found, scope):
+                    raise _too_far(element.span)
                 return self.bind(found, expression, variable)
             case _:
                 return join(found, self._element(element, scope), self.names)
@@ -129,7 +131,8 @@ class GroupTranslator:
             case q.Chain():
                 return self._chain(element, scope)
             case q.Alternatives(groups=groups):
-                return union(self.group(group, scope) for group in groups)
+                inner = replace(scope, is_branch=True)
+                return union(self.group(group, inner) for group in groups)
             case q.Scoped(kind="graph", name=name, group=group):
                 return self.group(group, replace(scope, graph=self.names.term(name)))
             case q.Scoped(name=name, group=group):
@@ -137,7 +140,7 @@ class GroupTranslator:
             case q.Values():
                 return self.values(element)
             case q.SubSelect(query=query):
-                return self.project(self, query, replace(scope, seen=NONE))
+                return self.project(self, query, replace(scope, seen=None))
             case q.Folded():
                 return self._folded(element)
             case q.AskGoal(goal=goal):
@@ -193,9 +196,12 @@ class GroupTranslator:
         if not chain.operators:
             found = self.group(chain.groups[0], inner)
         else:
-            first = self._operand(chain.groups[0], inner)
+            apart = replace(inner, lifted=None)
+            may_miss = any(operator.startswith("OPTIONAL") for operator in chain.operators)
+            first = self._operand(chain.groups[0], apart if may_miss else inner)
             for operator, group in zip(chain.operators, chain.groups[1:], strict=True):
-                timed = self._pair(operator, first, self._operand(group, inner), inner)
+                within = apart if operator.endswith("OPTIONAL") else inner
+                timed = self._pair(operator, first, self._operand(group, within), inner)
                 first = GroupOperand(Solutions(timed), (), chain.span, is_sequence=True)
             found = first.found
         if chain.within is None or found.timed is None:
@@ -210,8 +216,8 @@ class GroupTranslator:
         missing, other = (second, first) if alone == "left" else (first, second)
         own, shared = self._split(missing, other.found.binds)
         kept = self._side(other, other.filters, scope)
-        partner = self._side(missing, own, scope)
-        partner = self._joined(partner, shared, kept.binds, scope)
+        partner = self._side(missing, own, replace(scope, lifted=None))
+        partner = self._joined(partner, shared, kept.binds, scope, missing.span)
         a, b = (kept, partner) if alone == "left" else (partner, kept)
         return pair(operator, a, b, alone)
 
@@ -223,8 +229,7 @@ class GroupTranslator:
 
     def _split(self, operand: GroupOperand, others: Names) -> tuple[Filters, Filters]:
         """Part the filters of a group that may be missing: its own, and those that see variables of the other side."""
-        parts = [part for part in (operand.found.timed, operand.found.timeless) if part is not None]
-        outside = others - frozenset.intersection(*(part.sure for part in parts))
+        outside = others - frozenset.intersection(*(part.sure for part in operand.found.parts))
         own: list[q.FilterBy | q.Exists] = []
         shared: list[q.FilterBy | q.Exists] = []
         for test in operand.filters:
@@ -237,24 +242,40 @@ class GroupTranslator:
                 (shared if looks_at & outside else own).append(q.FilterBy(part, test.span))
         return tuple(own), tuple(shared)
 
-    def _joined(self, partner: Timed, shared: Filters, others: Names, scope: PatternScope) -> Timed:
+    def _joined(
+        self,
+        partner: Timed,
+        shared: Filters,
+        others: Names,
+        scope: PatternScope,
+        span: Span | None,
+        lifted: Sequence[Term] = (),
+    ) -> Timed:
         """Return a side that may be missing with the conditions that join it; they see its own interval."""
-        if not shared:
+        if not shared and not lifted:
             return partner
         ends = self._ends() if any(isinstance(t, q.FilterBy) and e.asks_time(t.expression) for t in shared) else None
         if ends is not None:
             pattern = test_with(partner.pattern, "check", conjunction(ends.goals))
             partner = Timed(pattern, partner.sure | {ends.start, ends.end}, partner.maybe)
-        goal = conjunction(self._test(test, partner.binds | others, ends, scope) for test in shared)
+        goals = [self._test(test, partner.binds | others, ends, scope) for test in shared]
+        goal = conjunction((*goals, *lifted))
+        apart, looked_at = others - partner.binds, variables_of(goal) & others
+        if not looked_at & apart and not looked_at <= partner.sure:  # one of both sides, which is perhaps unbound here
+            if not apart:
+                raise refuse("a FILTER sees a variable that both sides have", span, "give one of them another name")
+            goal = conjunction((goal, Compound(";", (Compound("var", (Var(min(apart)),)), TRUE))))
         return replace(partner, pattern=Condition("where", partner.pattern, goal))
 
     def _test(self, test: q.FilterBy | q.Exists, visible: Names, ends: e.GroupEnds | None, scope: PatternScope) -> Term:
         """Return a filter as a goal over variables that are visible."""
         if isinstance(test, q.FilterBy):
             return Compound("sparql", (e.to_rule(test.expression, self.names, visible, ends),))
-        operand = self._operand(test.group, replace(scope, is_instant=False, seen=visible))
+        around = Timed(_NOTHING, visible)
+        inside = replace(scope, is_instant=False, seen=around, lifted=None)
+        operand = self._operand(test.group, inside)
         own, shared = self._split(operand, visible)
-        inner = self._filter(operand.found, operand, own, scope)
+        inner = self._filter(operand.found, operand, own, inside)
         if inner.timed is not None:
             hint = "write the FILTER behind the operator, or give the group the variables that it needs"
             raise refuse("NOT EXISTS over a stream joins variables of the other side", test.span, hint)
@@ -276,17 +297,39 @@ class GroupTranslator:
             if isinstance(test, q.Exists):
                 found = self._exists(found, test, operand, scope)
             else:
-                self._refuse_seen(test.expression, found, scope, test.span)
-                found = self._tested(found, test.expression)
+                for part in e.conjuncts(test.expression):
+                    if self._looks_out(part, found, scope):
+                        found = self._lift(found, part, scope, test.span)
+                    else:
+                        found = self._tested(found, part)
         return found
 
-    def _refuse_seen(self, expression: Term, found: Solutions, scope: PatternScope, span: Span | None) -> None:
-        """Refuse what looks at a solution from inside a group of EXISTS, where only its own filters can."""
-        parts = [part for part in (found.timed, found.timeless) if part is not None]
-        sure = frozenset.intersection(*(part.sure for part in parts))
-        if (e.mentioned(expression, self.names) - sure) & scope.seen:
-            message = "an expression in a group inside of EXISTS looks at a variable from outside"
-            raise refuse(message, span, "write it as a FILTER of the group of EXISTS itself")
+    def _looks_out(self, expression: Term, found: Solutions, scope: PatternScope) -> bool:
+        """Tell whether an expression in a group of EXISTS looks at a variable of the solution that it is asked for."""
+        if scope.seen is None:
+            return False
+        sure = frozenset.intersection(*(part.sure for part in found.parts))
+        return bool((e.mentioned(expression, self.names) - sure) & scope.seen.binds)
+
+    def _lift(self, found: Solutions, expression: Term, scope: PatternScope, span: Span | None) -> Solutions:
+        """Have a filter of a group inside of EXISTS asked of the whole, with the solution that EXISTS is asked for."""
+        looked_at = e.mentioned(expression, self.names)
+        sure = frozenset.intersection(*(part.sure for part in found.parts))
+        if scope.lifted is None or scope.seen is None or (looked_at & found.binds) - sure:
+            raise _too_far(span)
+        if looked_at & (scope.seen.maybe - sure):
+            raise _too_far(span)
+        ends = self._ends() if e.asks_time(expression) else None
+        goal: Term = Compound("sparql", (e.to_rule(expression, self.names, sure | scope.seen.binds, ends),))
+        if scope.is_branch:
+            mark = Var(self.names.fresh("Branch"))
+            goal = Compound(";", (Compound("->", (Compound("nonvar", (mark,)), goal)), TRUE))
+            found = found.ask("where", Compound("=", (mark, Const(1))))
+        scope.lifted.append(goal)
+        if ends is not None and found.timed is not None:
+            pattern = test_with(found.timed.pattern, "check", conjunction(ends.goals))
+            found = replace(found, timed=replace(found.timed, pattern=pattern))
+        return found
 
     def _tested(self, found: Solutions, expression: Term) -> Solutions:
         timed, timeless = found.timed, found.timeless
@@ -353,7 +396,7 @@ class GroupTranslator:
         self, timed: Timed, partner: Timed, goals: Timeless | None, shared: Filters, scope: PatternScope
     ) -> Timed:
         """Return matches with those partners of the same stamp, or in the background, that there are."""
-        joined = self._joined(partner, shared, timed.binds, scope)
+        joined = self._joined(partner, shared, timed.binds, scope, None)
         if goals is None:
             return pair("equals", timed, joined, "left")
         known = partners(timed.binds, goals, self._goals(shared, timed.binds | goals.binds, scope), self.names)
@@ -384,30 +427,51 @@ class GroupTranslator:
 
     def _exists(self, found: Solutions, test: q.Exists, around: GroupOperand, scope: PatternScope) -> Solutions:
         """Return the solutions inside of whose interval, or in the background, a group has one, or has none."""
-        visible = found.binds | scope.seen
-        inside = replace(scope, is_instant=False, is_blocked=False, seen=visible)
-        operand = self._operand(test.group, inside)
-        own, shared = self._split(operand, visible)
-        inner = self._filter(operand.found, operand, own, inside)
         timed, timeless = found.timed, found.timeless
-        if timed is not None and inner.timeless is not None:
-            goals = self._goals(shared, visible | inner.binds, scope)
-            goal = witness(timed.binds | scope.seen, inner.timeless, goals, self.names)
-            test_goal = negation(goal if test.negated else negation(goal))
-            timed = replace(timed, pattern=test_with(timed.pattern, "where", test_goal))
-        if timed is not None and inner.timed is not None:
-            kept = timed if around.is_sequence else _whole(timed)
-            timed = replace(timed, pattern=self._absent(kept, inner.timed, shared, visible, scope))
-        if timeless is not None and inner.timeless is not None:
-            goals = self._goals(shared, visible | inner.binds, scope)
-            goal = witness(timeless.binds | scope.seen, inner.timeless, goals, self.names)
-            timeless = timeless.look_at(variables_of(goal), negation(goal if test.negated else negation(goal)))
+        if timed is not None:
+            inner, shared, lifted = self._blockers(test, timed, scope)
+            if inner.timeless is not None:
+                goals = (*self._goals(shared, timed.binds | inner.binds, scope), *lifted)
+                goal = witness(timed.binds, inner.timeless, goals, self.names)
+                asked = negation(goal if test.negated else negation(goal))
+                timed = replace(timed, pattern=test_with(timed.pattern, "where", asked))
+            if inner.timed is not None:
+                kept = timed if around.is_sequence else _whole(timed)
+                joined = self._joined(inner.timed, shared, timed.binds, scope, test.span, lifted)
+                local = {name: self.names.fresh(name) for name in sorted(inner.timed.binds - timed.binds)}
+                absent = rename_pattern(joined.pattern, local)
+                timed = replace(timed, pattern=Negation("cnot", kept.pattern, absent))
+        if timeless is not None:
+            known = Timed(_NOTHING, timeless.sure, timeless.maybe)
+            inner, shared, lifted = self._blockers(test, known, scope)
+            if inner.timeless is not None:
+                goals = (*self._goals(shared, timeless.binds | inner.binds, scope), *lifted)
+                goal = witness(timeless.binds, inner.timeless, goals, self.names)
+                timeless = timeless.look_at(variables_of(goal), negation(goal if test.negated else negation(goal)))
         return replace(found, timed=timed, timeless=timeless)
 
-    def _absent(self, timed: Timed, blocker: Timed, shared: Filters, visible: Names, scope: PatternScope) -> Pattern:
-        joined = self._joined(blocker, shared, visible, scope)
-        local = {name: self.names.fresh(name) for name in sorted(blocker.binds - timed.binds)}
-        return Negation("cnot", timed.pattern, rename_pattern(joined.pattern, local))
+    def _blockers(self, test: q.Exists, known: Timed, scope: PatternScope) -> tuple[Solutions, Filters, list[Term]]:
+        """Return the solutions of a group of EXISTS, and what is to be asked of them with the one that is known."""
+        seen = known if scope.seen is None else replace(known, maybe=known.maybe | (scope.seen.binds - known.sure))
+        lifted: list[Term] = []
+        inside = replace(scope, is_instant=False, is_blocked=False, is_branch=False, seen=seen, lifted=lifted)
+        operand = self._operand(test.group, inside)
+        own, shared = self._split(operand, seen.binds)
+        if scope.seen is not None:
+            outer = scope.seen.binds - known.binds
+            for each in shared:
+                looks_at = e.looked_at(each if isinstance(each, q.Exists) else q.GroupPattern((each,)))
+                if frozenset(map(self.names.of, looks_at)) & outer:
+                    raise _too_far(each.span)
+        return self._filter(operand.found, operand, own, inside), shared, lifted
+
+
+_NOTHING = EventPattern("nothing", ())  # a pattern that only its variables are asked of
+
+
+def _too_far(span: Span | None) -> ProgramError:
+    message = "an expression deep inside of EXISTS looks at a variable from outside of it"
+    return refuse(message, span, "write it as a FILTER of the group of EXISTS itself")
 
 
 def _whole(timed: Timed) -> Timed:
@@ -415,7 +479,7 @@ def _whole(timed: Timed) -> Timed:
     pattern = timed.pattern
     while isinstance(pattern, Condition | Within | Negation):
         pattern = pattern.pattern
-    is_chain = isinstance(pattern, Binary) and pattern.operator == "seq"
+    is_chain = isinstance(pattern, Binary) and pattern.operator == "seq" and pattern.alone is None
     return replace(timed, pattern=Or(timed.pattern, timed.pattern)) if is_chain else timed
 
 

@@ -71,8 +71,21 @@ class Solutions:
     branches: int = 1
 
     @property
+    def parts(self) -> list[Timed | Timeless]:
+        return [part for part in (self.timed, self.timeless) if part is not None]
+
+    @property
     def binds(self) -> Names:
-        return NONE.union(*(part.binds for part in (self.timed, self.timeless) if part is not None))
+        return NONE.union(*(part.binds for part in self.parts))
+
+    def ask(self, kind: str, goal: Term) -> Solutions:
+        """Return these solutions under a condition that looks at none of their variables."""
+        timed, timeless = self.timed, self.timeless
+        if timed is not None:
+            timed = replace(timed, pattern=test_with(timed.pattern, kind, goal))
+        if timeless is not None:
+            timeless = replace(timeless, goals=(*timeless.goals, goal))
+        return replace(self, timed=timed, timeless=timeless)
 
 
 UNIT = Solutions(timeless=Timeless())

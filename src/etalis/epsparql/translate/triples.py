@@ -17,8 +17,6 @@ from etalis.epsparql.reads import BACKGROUND, BOTH, STREAM, TYPE, Predicates
 from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.schema import ANY, NODE, OBJECT, SUBJECT, StreamSchema
 from etalis.epsparql.translate.solutions import (
-    NONE,
-    Names,
     Solutions,
     Timed,
     Timeless,
@@ -42,7 +40,9 @@ class PatternScope:
     streams: tuple[str, ...] = ()
     is_instant: bool = False  # inside of WITHIN 0
     is_blocked: bool = False  # inside of what a NOT EXISTS asks for the parts of
-    seen: Names = NONE  # variables of a solution that filters of EXISTS see
+    seen: Timed | None = None  # the solution that filters of EXISTS see
+    lifted: list[Term] | None = None  # what filters of groups in EXISTS ask of it, for the whole of the group
+    is_branch: bool = False  # of alternatives inside of EXISTS
 
     @property
     def is_named(self) -> bool:

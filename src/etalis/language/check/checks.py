@@ -13,6 +13,7 @@ from etalis.errors import Problem
 from etalis.language import syntax as s
 from etalis.language.check.bounds import check_bounds
 from etalis.language.check.effects import check_effects
+from etalis.language.check.expressions import check_expressions
 from etalis.language.check.goals import Indicator
 from etalis.language.check.knowledge import check_knowledge
 from etalis.language.check.names import check_names
@@ -29,6 +30,7 @@ from etalis.language.lint.lowercase_constants import check_constants
 from etalis.language.lint.redundancy import check_redundancy
 from etalis.language.lint.single_variables import CODES as SINGLE
 from etalis.language.lint.single_variables import check_single
+from etalis.language.outer.check_outer import check_outer
 from etalis.language.read.imports import Reader, read_nothing
 from etalis.language.read.modules import resolve
 from etalis.language.read.parser import parse_collect
@@ -36,11 +38,13 @@ from etalis.language.read.parser import parse_collect
 CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_names,
     check_shapes,
+    check_outer,
     check_signatures,
     check_safety,
     check_single,
     check_arguments,
     check_computation,
+    check_expressions,
     check_words,
     check_constants,
     check_knowledge,

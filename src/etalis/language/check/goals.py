@@ -8,7 +8,7 @@ favour.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -227,6 +227,21 @@ def _bound_by_one(goal: Term) -> BoundVariables:
     if key in _COLLECTS:
         return _all(args[_COLLECTS[key]])
     return NOTHING if key in BINDS_NOTHING else _all(goal)
+
+
+def takes_unbound(goal: Term, inputs: Collection[str]) -> bool:
+    """Tell whether a goal computes with inputs whether they are bound or not, and binds none of them."""
+    return all(_is_expression(part, inputs) for part in conjuncts(goal))
+
+
+def _is_expression(goal: Term, inputs: Collection[str]) -> bool:
+    match goal:
+        case Compound(name="sparql", args=(_,)):
+            return True
+        case Compound(name="sparql", args=(_, Var(name=name))):
+            return name not in inputs
+        case _:
+            return False
 
 
 def _all(term: Term) -> BoundVariables:

@@ -124,7 +124,8 @@ def _flows(pattern: s.Pattern, policy: Policy, table: Mapping[str, Relation]) ->
             case s.TimePoint():
                 return ()
             case s.Binary(operator=operator):
-                return _joined(node, parts, table[operator], policy)
+                joined = _joined(node, parts, table[operator], policy)
+                return (*joined, *_alone(node, parts, table[operator]))
             case s.Or() | s.AnyOf():
                 return tuple(flow for part in parts for flow in part)
             case s.NotWithin():
@@ -153,6 +154,16 @@ def _joined(node: s.Binary, parts: tuple[tuple[Flow, ...], ...], row: Relation, 
                 )
             )
     return tuple(found)
+
+
+def _alone(node: s.Binary, parts: tuple[tuple[Flow, ...], ...], row: Relation) -> tuple[Flow, ...]:
+    """Return how the side that matches alone reaches the head without a partner."""
+    if node.alone is None or row.alone is None:
+        return ()
+    side = 0 if node.alone == "left" else 1
+    if row.alone[side] == "in its window":
+        return tuple(replace(flow, at_once=False, delayed=True) for flow in parts[side])
+    return parts[side]
 
 
 _INTERVALS = [(start, end) for start, end in product(range(4), repeat=2) if start <= end]

@@ -16,7 +16,8 @@ from etalis.language.check.goals import BoundVariables, Names, never_bound, stri
 from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import nearest
 from etalis.language.check.wording import written
-from etalis.language.syntax import Aggregate, Condition, Negation, NotWithin, Rule, Term, Var
+from etalis.language.outer.partner_conditions import missing_side, part_conditions
+from etalis.language.syntax import Aggregate, Binary, Condition, Negation, NotWithin, Pattern, Rule, Term, Var
 from etalis.language.traversal import names, pattern_variables, postorder, rule_variables, variables
 from etalis.temporal.duration import iso_end
 
@@ -85,7 +86,7 @@ def _how_to_bind(v: Var, rule: Rule, bound: BoundVariables) -> str:
 
 
 def _partly_bound(rule: Rule, bound: BoundVariables) -> Iterator[Problem]:
-    seen: set[str] = set()
+    seen = set(_meant_unbound(rule.pattern))
     for v, where in _needed(rule):
         if v.name in bound.perhaps - bound.always - seen:
             seen.add(v.name)
@@ -95,10 +96,36 @@ def _partly_bound(rule: Rule, bound: BoundVariables) -> Iterator[Problem]:
             )
 
 
+def _meant_unbound(pattern: Pattern) -> Names:
+    """Return the variables that only a part which may be missing binds: that they may be null is what it says."""
+    found: Names = frozenset()
+    for node in postorder(pattern):
+        if isinstance(node, Binary) and node.alone is not None:
+            found |= names(pattern_variables(missing_side(node)[0]))
+    return found
+
+
 def _unbound_in_conditions(rule: Rule, bound: dict[int, BoundVariables]) -> Iterator[Problem]:
+    others = _of_partners(rule, bound)
     for node in postorder(rule.pattern):
         if isinstance(node, Condition):
-            yield from _unbound(node.goal, bound[id(node.pattern)].perhaps)
+            yield from _unbound(node.goal, bound[id(node.pattern)].perhaps | others.get(id(node), frozenset()))
+
+
+def _of_partners(rule: Rule, bound: dict[int, BoundVariables]) -> dict[int, Names]:
+    """Return the variables of the other side, by the conditions that are asked of both sides together."""
+    found: dict[int, Names] = {}
+    for node in postorder(rule.pattern):
+        match node:
+            case Binary(alone="left" | "right"):
+                operand, other = missing_side(node)
+            case Negation(pattern=other, absent=operand) | NotWithin(pattern=other, absent=operand):
+                pass
+            case _:
+                continue
+        _, conditions = part_conditions(operand, other)
+        found |= {id(condition): bound[id(other)].perhaps for condition in conditions}
+    return found
 
 
 def _unbound(goal: Term, bound: Names) -> Iterator[Problem]:

@@ -74,8 +74,9 @@ def can_be_instant(pattern: s.Pattern, table: Mapping[str, Relation]) -> bool:
 
     def combine(node: s.Pattern, parts: tuple[bool, ...]) -> bool:
         match node:
-            case s.Binary(operator=operator):
-                return all(parts) and table[operator].holds(point, point)
+            case s.Binary(operator=operator, alone=alone):
+                alone_too = alone is not None and parts[0 if alone == "left" else 1]
+                return alone_too or (all(parts) and table[operator].holds(point, point))
             case s.Or():
                 return any(parts)
             case s.NotWithin():

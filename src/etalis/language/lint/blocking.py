@@ -63,7 +63,7 @@ def blocking_part(node: s.Negation, joined: Names, table: Mapping[str, Relation]
     if node.operator == "fnot":
         return reach.earlier
     core = core_of(node.pattern)
-    sequential = isinstance(core, s.Binary) and table[core.operator].sequential
+    sequential = isinstance(core, s.Binary) and core.alone is None and table[core.operator].sequential
     return reach.between if sequential else reach.inside
 
 
@@ -88,9 +88,12 @@ def _combine(node: s.Pattern, parts: tuple[_Reach, ...], table: Mapping[str, Rel
             return _NONE
         case s.Binary(right=s.Aggregate()):
             return _whole(parts[0].some, None, parts[0].earlier)  # a count occurs at its opener too
-        case s.Binary(operator=operator):
+        case s.Binary(alone=None, operator=operator):
             a, b = parts
             return _follow(a, b) if table[operator].sequential else _join(a, b, table[operator])
+        case s.Binary(alone=alone):
+            part = parts[0 if alone == "left" else 1]
+            return _whole(part.some, part.inside, part.earlier)
         case s.Or():
             a, b = parts
             return _whole(_both(a.some, b.some), _both(a.inside, b.inside), _both(a.earlier, b.earlier))

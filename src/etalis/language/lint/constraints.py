@@ -58,8 +58,10 @@ def check_conditions(rule: s.Rule, outline: Outline) -> Iterator[tuple[s.Pattern
         match node:
             case s.Or() | s.AnyOf():
                 return {}
-            case s.Negation() | s.NotWithin() | s.Binary(right=s.Aggregate()):
+            case s.Negation() | s.NotWithin() | s.Binary(right=s.Aggregate()) | s.Binary(alone="left"):
                 known = parts[0]
+            case s.Binary(alone="right"):
+                known = parts[1]
             case s.Aggregate(value=value):
                 hidden = frozenset() if value is None else names(variables(value))
                 known = {name: each for name, each in parts[0].items() if name not in hidden}
@@ -69,7 +71,8 @@ def check_conditions(rule: s.Rule, outline: Outline) -> Iterator[tuple[s.Pattern
         if isinstance(node, s.Binary):
             if isinstance(node.right, s.Aggregate):
                 known = known | _result(node.right, opened=True)
-            found.extend((node, problem) for problem in _excluded(node, parts, known))
+            if node.alone is None:
+                found.extend((node, problem) for problem in _excluded(node, parts, known))
         if isinstance(node, s.Last):
             known = _limited(node, known)
         if isinstance(node, s.Condition):

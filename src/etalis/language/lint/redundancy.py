@@ -50,7 +50,7 @@ def _paired_with_itself(rule: s.Rule) -> Iterator[Problem]:
     tested = [names(variables(node.goal)) for node in nodes if isinstance(node, s.Condition)]
     for node in nodes:
         match node:
-            case s.Binary(operator="and", left=s.EventPattern() as a, right=s.EventPattern() as b):
+            case s.Binary(operator="and", alone=None, left=s.EventPattern() as a, right=s.EventPattern() as b):
                 pair: tuple[s.Pattern, ...] = (a, b)
             case s.AnyOf(count=count, patterns=patterns) if count > 1:
                 pair = patterns

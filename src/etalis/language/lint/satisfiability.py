@@ -204,9 +204,11 @@ def _combine(node: s.Pattern, parts: tuple[Extent | None, ...], table: Mapping[s
             if first is None or (parts[1] is None and not (kind in FOLDS and FOLDS[kind].at_opener)):
                 return None
             return Extent((first.length[0], inf), first.start, (first.end[0], inf))
-        case s.Binary(operator=operator):
+        case s.Binary(operator=operator, alone=alone):
             a, b = parts
-            return None if a is None or b is None else relate(table[operator], a, b)
+            pair = None if a is None or b is None else relate(table[operator], a, b)
+            lone = a if alone == "left" else b if alone == "right" else None
+            return pair if lone is None else Extent((lone.length[0], inf), lone.start, (lone.end[0], inf))
     if first is None:
         return None
     if isinstance(node, s.Modifier):

@@ -8,7 +8,7 @@ becomes a function of its own when reached from another probe.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, assert_never
 
 from etalis.data.values import format_atom
@@ -45,7 +45,7 @@ class Compiler:
     def __init__(
         self, wiring: Wiring, state: State, memory: dict[Any, Any], conditions: Conditions, heads: Heads,
         evidence: Evidence, infer: Callable[[], Typing], declared: Mapping[str, Signature],
-        computed: Collection[p.Kind],
+        computed: Collection[p.Kind], levels: Mapping[Hashable, int],
     ) -> None:  # fmt: skip
         self.wiring = wiring
         self.state = state
@@ -55,6 +55,7 @@ class Compiler:
         self.evidence = evidence
         self.infer = infer
         self.computed = computed
+        self.levels = levels  # of outer joins, by the ids of their nodes
         self.told = sys.maxsize  # elements of an aggregate that a match tells
         self._typing: Typing | None = None
         self._types: dict[int, Mapping[str, str]] = {}
@@ -347,6 +348,13 @@ class Compiler:
         firm = _renamed_set(left, join, 0) & _renamed_set(right, join, 1)
         return sorted(v for v in both & firm if v[0] != "$")
 
+    def sure_of_pairs(self, join: Wired) -> frozenset[str]:
+        """Return the variables that every pair of a join binds; a match without a partner binds fewer."""
+        if not isinstance(join.node, p.Join) or join.node.alone is None:
+            return join.sure
+        left, right = join.inputs
+        return _renamed_set(left, join, 0) | _renamed_set(right, join, 1)
+
     def columns(self, join: Wired, place: int) -> list[str]:
         """Return what a waiting instance of one side holds besides its key."""
         keys = self.join_keys(join)
@@ -365,10 +373,36 @@ class Compiler:
         elif keeps:
             self.store(code, entry, place, names, key, t1, t2)
 
-    def store(self, code: Code, entry: Wired, place: int, names: Names, key: str, t1: str, t2: str) -> None:
-        """Write the code that lets an instance wait, if it can ever be used."""
+    def deliver_alone(self, code: Code, entry: Wired, names: Names, t1: str, t2: str) -> None:
+        """Write the code that hands on an instance of a join that has no partner."""
+        full = {v: names.get(v, "None") for v in entry.node.exports}
+        if "$parts" in full:
+            full["$parts"] = write_choice(1, full["$parts"])
+        self.deliver(code, entry, full, t1, t2)
+
+    def alone_at_once(self, join: Wired, place: int) -> bool:
+        """Tell whether an instance of a side matches alone where it finds no partner on arrival."""
+        return self._known(join.node, place) == "at once"
+
+    def awaits(self, join: Wired, place: int) -> bool:
+        """Tell whether an instance of a side may match alone later."""
+        return self._known(join.node, place) not in ("at once", None)
+
+    def _known(self, node: p.Node, place: int) -> str | None:
+        """Return when it is known that an instance of a side has no partner; None where it does not match alone."""
+        if not isinstance(node, p.Join) or node.alone != ("left", "right")[place] or node.relation.alone is None:
+            return None
+        return node.relation.alone[place]
+
+    def store(
+        self, code: Code, entry: Wired, place: int, names: Names, key: str, t1: str, t2: str, matched: str = ""
+    ) -> None:  # fmt: skip
+        """Write the code that lets an instance wait, if it can ever be used; `matched`: whether it has partners."""
         node = entry.node
         assert isinstance(node, p.Join)
+        if self.awaits(entry, place):
+            self._store(code, entry, node, place, names, key, t1, t2, matched or "False")
+            return
         if t1 != t2 and waits_as_instant(node.relation, place):
             with code.block(f"if {t1} == {t2}:"):
                 self._store(code, entry, node, place, names, key, t1, t2)
@@ -376,7 +410,8 @@ class Compiler:
             self._store(code, entry, node, place, names, key, t1, t2)
 
     def _store(
-        self, code: Code, entry: Wired, node: p.Join, place: int, names: Names, key: str, t1: str, t2: str
+        self, code: Code, entry: Wired, node: p.Join, place: int, names: Names, key: str, t1: str, t2: str,
+        matched: str = "",
     ) -> None:  # fmt: skip
         marks = {mark: f"{code.constant(make)}()" for mark, make in self.join_keys(entry).marks.items()}
         columns, values = self.columns(entry, place), spread(names)
@@ -384,12 +419,19 @@ class Compiler:
         where = code.constant(self.side(entry, place))
         newest = node.policy.keep == "newest"
         once = stores.Once.among(columns) if place == 0 and node.relation.sequential else None
+        if matched:
+            local, text = code.fresh("x"), instance
+            code(f"{local} = {text}")
+            instance = local
         if self.meets_itself(entry):
             event = f"{code.constant(self.state)}.current"
             code(f"{code.constant(stores.put_newest_for)}({where}, {key}, {instance}, {event}, {code.constant(once)})")
         elif once is not None:
             put_once = code.constant(stores.put_newest_once if newest else stores.put_once)
-            code(f"{put_once}({where}, {key}, {instance}, {code.constant(once)})")
+            stored = code.fresh("h") if matched else ""
+            is_stored = f"{stored} = " if matched else ""
+            code(f"{is_stored}{put_once}({where}, {key}, {instance}, {code.constant(once)})")
+            matched = f"{matched} or not {stored}" if matched else ""
         elif newest and t1 == t2:  # nothing that waits ends after an instant, or starts after it
             code(f"{where}[{key}] = {instance}")
         elif newest:
@@ -410,6 +452,9 @@ class Compiler:
                 code(f"{code.constant(stores.put)}({where}, {key}, {instance})")
             with code.block("else:"):
                 code(f"{group}.append({instance})")
+        if matched:
+            with code.block(f"if not ({matched}):"):
+                code(f"{code.constant(self.special.unmatched(entry))}.wait({key}, {instance})")
         keep = self.retention(entry, place)
         if keep is not None:
             fifo = code.constant(self.remember(entry, f"fifo{place}", stores.Fifo))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from etalis.data.measure import TOO_DEEP, is_too_deep
 from etalis.data.values import Struct, Value, format_value, real
 from etalis.errors import ConditionError, EtalisError, Problem
+from etalis.language.check.goals import takes_unbound
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
 from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal
@@ -65,9 +66,10 @@ class Conditions:
     ) -> None:
         """Add a condition to a match's tests; what it binds is added to `names`, also where an input may be unbound."""
         timed = test.kind == "check"
-        outputs = (*test.outputs, *(v for v in test.inputs if v not in firm))
+        is_open = takes_unbound(test.goal, test.inputs)
+        outputs = test.outputs if is_open else (*test.outputs, *(v for v in test.inputs if v not in firm))
         slow = _with_reals(self.prepare(test, outputs, rule), test.inputs, types)
-        if test.kind != "event_multiply" and all(v in firm for v in test.inputs):
+        if test.kind != "event_multiply" and (is_open or all(v in firm for v in test.inputs)):
             times = {_START: t1, _END: t2} if timed else {}
             seconds = _seconds if timed else None
             goal = to_logic(test.goal)

@@ -222,6 +222,8 @@ class Heads:
 class Ring:
     """The alarms that one rule sets."""
 
+    level = 0
+
     def __init__(
         self, place: int, kind: HeadKind, form: str, label: str, state: State, conditions: Conditions
     ) -> None:  # fmt: skip

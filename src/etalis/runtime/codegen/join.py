@@ -15,7 +15,7 @@ from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 from etalis.runtime.codegen.network import Wired, own_names
 from etalis.runtime.codegen.passing import Passing
-from etalis.runtime.codegen.ropes import change_slots, together, write_pair
+from etalis.runtime.codegen.ropes import change_slots, together, write_choice, write_pair
 from etalis.runtime.codegen.source import CandidateLoop, Code, tuple_of, words_of
 from etalis.runtime.operators import store as stores
 from etalis.runtime.operators.gathering import leave_gathered, take_gathered
@@ -55,6 +55,8 @@ class Probe:
         (self.a1, self.a2), (self.b1, self.b2) = (x, y) if place == 0 else (y, x)
         self.loop = CandidateLoop(words_of(*names.values(), t1, t2), self.y2)
         self.window = self._write_window()
+        self.is_alone = compiler.alone_at_once(entry, place)
+        self.unmatched = compiler.special.unmatched(entry) if compiler.awaits(entry, 1 - place) else None
 
     @property
     def points(self) -> dict[str, str]:
@@ -114,7 +116,8 @@ class Probe:
         """Return the rope of a pair, in the order of the text; of several that are put together each side is one."""
         if self.node.policy.select == "together":
             arriving, waiting = str(arriving), str(waiting)
-        return write_pair(arriving, waiting) if self.place == 0 else write_pair(waiting, arriving)
+        pair = write_pair(arriving, waiting) if self.place == 0 else write_pair(waiting, arriving)
+        return pair if self.node.alone is None else write_choice(0, pair)
 
     def _followed(self, waiting: str, token: str | None) -> str:
         """Return the rope of what has waited for what now follows it in a sequence."""
@@ -150,7 +153,7 @@ class Probe:
         names = self.merged()
         start, end = self.interval()
         low, high = names.get("$first", start), names.get("$last", end)
-        firm = self.entry.sure
+        firm = self.compiler.sure_of_pairs(self.entry)
         self.code.loop = self.loop
         proven = None if self.keys.proven is None else (self.keys.proven, f"{self.at} is not None")
         tests = self.compiler.tests(
@@ -214,9 +217,20 @@ class Probe:
             with self.code.block(f"if {token} is not None:"):
                 self.code(f"{token}.kill()")
 
-    def keep_waiting(self, own: dict[Any, Any] | None) -> None:
+    def keep_waiting(self, own: dict[Any, Any] | None, matched: str = "") -> None:
         if own is not None:
-            self.compiler.store(self.code, self.entry, self.place, self.names, self.key, self.x1, self.x2)
+            self.compiler.store(self.code, self.entry, self.place, self.names, self.key, self.x1, self.x2, matched)
+
+    def has_met(self, candidate: str) -> None:
+        """Write that a candidate has a partner, where one that has none matches alone."""
+        if self.unmatched is not None:
+            self.code(f"{self.code.constant(self.unmatched)}.meet({self.at}, {candidate})")
+
+    def match_alone(self, matched: str) -> None:
+        """Write that an instance without a partner matches alone, where that is known on its arrival."""
+        if self.is_alone:
+            with self.code.block(f"if not {matched}:"):
+                self.compiler.deliver_alone(self.code, self.entry, self.names, self.x1, self.x2)
 
     # shapes
 
@@ -249,17 +263,19 @@ class Probe:
                     self._try_several(y, condition)
             if own is None:
                 with code.block(f"if {y} is not None:"):
-                    self._match_one(tests, names, start, end)
+                    self._match_one(y, tests, names, start, end)
         if own is not None:
             with code.block(f"if {y} is not None:"):
-                self._match_one(tests, names, start, end)
+                self._match_one(y, tests, names, start, end)
                 if node.policy.keep != "unmatched":
                     self.keep_waiting(own)
             with code.block("else:"):
                 self.keep_waiting(own)
+        self.match_alone(y)
 
-    def _match_one(self, tests: Passing, names: Names, start: str, end: str) -> None:
+    def _match_one(self, y: str, tests: Passing, names: Names, start: str, end: str) -> None:
         self.consumed()
+        self.has_met(y)
         self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
 
     def _try_only(self, y: str, condition: str) -> None:
@@ -347,11 +363,11 @@ class Probe:
         tests, names, start, end = self.passing()
         condition = " and ".join(tests.expressions) or "True"
         consume = node.policy.consume
-        is_asked = node.policy.keep == "unmatched"
+        is_asked = node.policy.keep == "unmatched" or self.is_alone or self.compiler.awaits(self.entry, self.place)
         if is_asked:
             code(f"{hits} = ()")
         self.find(g)
-        if not (consume or is_asked or tests.actions) and self.compiler.heads.may_gather(self.entry):
+        if not (consume or is_asked or self.unmatched or tests.actions) and self.compiler.heads.may_gather(self.entry):
             self._gather(g, tests, names, start, end)
             self.keep_waiting(own)
             return
@@ -369,15 +385,17 @@ class Probe:
                         with code.block(f"if {ahead}:"):
                             code("break")
                     with code.block(f"if {condition}:"):
+                        self.has_met(y)
                         self.compiler.multiplied(code, self.entry, tests, names, start, end)
         self._keep_after(hits, own)
+        self.match_alone(hits)
 
     def _keep_after(self, hits: str, own: dict[Any, Any] | None) -> None:
         if own is not None and self.node.policy.keep == "unmatched":
             with self.code.block(f"if not {hits}:"):
                 self.keep_waiting(own)
         else:
-            self.keep_waiting(own)
+            self.keep_waiting(own, hits)
 
     def _leave(self, g: str, hits: str, other: str) -> None:
         code = self.code
@@ -415,6 +433,7 @@ class Probe:
                 self._leave(g, hits, code.constant(self.other))
         with code.block(f"for {candidate} in reversed({found}):"):
             code(self.unpack(y))
+            self.has_met(y)
             self.compiler.multiplied(code, self.entry, tests, names, start, end)
 
     def _gather(self, g: str, tests: Passing, names: Names, start: str, end: str) -> None:
@@ -487,6 +506,7 @@ class Probe:
                     code(f"{first} = {y}[-2]")
             self._combined(first, g, hits, other)
         self._keep_after(hits, own)
+        self.match_alone(hits)
 
     def _combined(self, first: str, g: str, hits: str, other: str) -> None:
         """Run the conditions once more on the combined match; only if it stands is anything consumed."""
@@ -496,10 +516,15 @@ class Probe:
                 names[mark] = self._all_of(mark, hits)
         again = [t for t in self.node.tests if isinstance(t, p.GoalTest | p.Action)]
         x2 = self.x2
-        passing = self.compiler.judged(self.code, self.entry, again, names, self.entry.sure, first, x2, first, x2, None)
+        firm = self.compiler.sure_of_pairs(self.entry)
+        passing = self.compiler.judged(self.code, self.entry, again, names, firm, first, x2, first, x2, None)
         with self.code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
             if self.node.policy.consume:
                 self._leave(g, hits, other)
+            if self.unmatched is not None:
+                y = self.code.fresh("y")
+                with self.code.block(f"for {y} in {hits}:"):
+                    self.has_met(y)
             self.compiler.multiplied(self.code, self.entry, passing, names, first, self.x2)
         if passing.expressions:
             with self.code.block("else:"):

@@ -7,18 +7,22 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from etalis.language import syntax as s
+from etalis.logic.inline.scope import normal
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.plan.retention import window_of
 from etalis.runtime.codegen.aggregates.folds import Folds
-from etalis.runtime.codegen.source import Code
+from etalis.runtime.codegen.passing import Passing
+from etalis.runtime.codegen.ropes import together
+from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.base import Values, Waiter
-from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, LooseBlockers, latest_start
+from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, JudgedBlockers, LooseBlockers, latest_start
 from etalis.runtime.operators.chains import Limits
 from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import Token
+from etalis.runtime.operators.unmatched import Unmatched
 from etalis.temporal.rope import Rope
 
 if TYPE_CHECKING:
@@ -52,6 +56,8 @@ class Special:
 
     def _new_blockers(self, entry: Wired, place: int) -> Blockers | LooseBlockers:
         test = self.test_of(entry, place)
+        if test.conditions:
+            return JudgedBlockers(self._blocking_time(entry, test))
         if not all(v in entry.sure and v in self._sure_negative(entry, place) for v in test.joined):
             return LooseBlockers(self._blocking_time(entry, test))
         keep = self._blocking_time(entry, test)
@@ -96,8 +102,8 @@ class Special:
         """Write what an occurrence of a negated pattern does: note it."""
         del child
         blockers = self.blockers(entry, place)
-        joined = self.test_of(entry, place).joined
-        key = self.key(blockers, [names[v] for v in joined])
+        test = self.test_of(entry, place)
+        key = self.key(blockers, [names[v] for v in (*test.joined, *test.brought)])
         if not isinstance(blockers, Blockers):
             code(f"{code.constant(blockers)}.add({key}, {t1}, {t2})")
         elif blockers.watched is None:
@@ -136,12 +142,68 @@ class Special:
             bounds = code.constant(BEFORE_TIME), t2
         else:
             bounds = f"{t2} - {code.constant(test.window + 1)}", t2
+        if test.conditions:
+            judge = code.constant(self.judge(entry, place, test))
+            asked = f"({''.join(f'{names[v]}, ' for v in p.asked_of_match(test))})"
+            return f"not {code.constant(blockers)}.hit_judged({key}, {', '.join(bounds)}, {judge}, {asked})"
         if isinstance(blockers, Blockers) and code.loop is not None and code.loop.is_firm(key, bounds[1]):
             latest = self._write_latest(code, code.loop.before, blockers, key, bounds[1])
             if bounds[0] == code.loop.end and not code.loop.asks:
                 code.loop.floor = latest
             return f"{latest} <= {bounds[0]}"
         return f"not {code.constant(blockers)}.hit({key}, {', '.join(bounds)})"
+
+    def judge(self, entry: Wired, place: int, test: p.Absent | p.Deadline) -> Callable[..., bool]:
+        """Return whether the conditions of an absence hold: of what they read of a match, and a blocker's values."""
+        given = [*p.asked_of_match(test), *test.joined, *test.brought]
+        code = Code([f"v{i}" for i in range(len(given))])
+        names: Names = {}
+        for v, parameter in zip(given, code.parameters, strict=True):  # a joined one may be unbound on one side
+            names[v] = f"({names[v]} if {names[v]} is not None else {parameter})" if v in names else parameter
+        for parameter in code.parameters:
+            code(f"{parameter} = {code.constant(normal)}({parameter})")
+        firm, passing = entry.sure | self._sure_negative(entry, place), Passing([], [], [])
+        for condition in test.conditions:
+            rule = self.compiler.rule_of(entry)
+            self.compiler.conditions.write(code, condition, names, firm, "0", "0", passing, rule, {})
+        code(f"return bool({' and '.join(passing.expressions)})")
+        return self.compiler.finish(code, "condition of an absence")
+
+    # parts that may be missing
+
+    def unmatched(self, entry: Wired) -> Unmatched:
+        """Return what has no partner yet of the side of a join that matches alone too, its emission compiled anew."""
+        if id(entry) not in self.built:
+            fresh = self._unmatched(entry)
+            kept: Unmatched = self.compiler.remember(entry, "unmatched", lambda: fresh)
+            kept.emit, kept.level = fresh.emit, fresh.level
+            self.built[id(entry)] = kept
+        found: Unmatched = self.built[id(entry)]
+        return found
+
+    def _unmatched(self, entry: Wired) -> Unmatched:
+        node, compiler = entry.node, self.compiler
+        assert isinstance(node, p.Join)
+        assert node.relation.alone is not None
+        place = 0 if node.alone == "left" else 1
+        columns = compiler.columns(entry, place)
+        found = Unmatched(
+            window=window_of(node.tests) if node.relation.alone[place] == "in its window" else None,
+            by_start=not node.relation.sequential, values=sum(not name.startswith("$") for name in columns),
+            emit=self._lone_emitter(entry, place, columns), schedule=compiler.state.schedule, place=entry.key,
+        )  # fmt: skip
+        found.level = 0 if node.relation.sequential else compiler.levels.get(id(node), 1)
+        return found
+
+    def _lone_emitter(self, entry: Wired, place: int, columns: Sequence[str]) -> Callable[..., None]:
+        """Return the function (key, instance, end) that hands on an instance without a partner."""
+        code, compiler = Code(["q", "y", "t2"]), self.compiler
+        keys = compiler.join_keys(entry)
+        values = {v: "q" if len(keys.names) == 1 else f"q[{i}]" for i, v in enumerate(keys.shared)}
+        values |= {v: code.fresh("y") for v in columns}
+        code(f"{tuple_of([*(values[v] for v in columns), 't1', '_'])} = y")
+        compiler.deliver_alone(code, entry, together(values, p.children(entry.node)[place]), "t1", "t2")
+        return compiler.finish(code, "without a partner")
 
     def _write_latest(self, code: Code, lines: list[str], blockers: Blockers, key: str, high: str) -> str:
         """Write once for all candidates when the last blocker began that ended before a moment; return its name."""
@@ -174,6 +236,8 @@ class Special:
             kept = self.compiler.remember(entry, "operator", lambda: fresh)
             if kept is not fresh and not isinstance(kept, Slider):
                 kept.emit = fresh.emit
+                if isinstance(kept, Waiter):
+                    kept.judge = fresh.judge
                 if isinstance(kept, Repeater):
                     kept.check = fresh.check
             self.built[id(entry)] = kept
@@ -217,8 +281,11 @@ class Special:
         key: Callable[[Values], Any] = (lambda values: pick(values)[0]) if scalar else pick
         emit = self.compiler.emitter(entry, exports)
         schedule = self.compiler.state.schedule
+        place = len(p.negated(node)) - 1
         return Waiter(
-            duration=node.duration, blockers=blockers, key=key, emit=emit, schedule=schedule, place=entry.key
+            duration=node.duration, blockers=blockers, key=key, emit=emit, schedule=schedule, place=entry.key,
+            judge=self.judge(entry, place, node) if node.conditions else None,
+            asked=picker(exports, p.asked_of_match(node)),
         )  # fmt: skip
 
     def keep(self, node: p.Node) -> int | None:

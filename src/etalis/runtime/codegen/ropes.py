@@ -82,8 +82,10 @@ def _pair_shape(left: str, right: str) -> str:
 def node_shape(node: p.Node) -> str:
     """Return the shape of the ropes of a node's matches."""
     match node:
-        case p.Join(policy=policy) if policy.select == "together":  # of either side there may be several
+        case p.Join(alone=None, policy=policy) if policy.select == "together":  # of either side there may be several
             return SLOT + SLOT + PAIR
+        case p.Join(alone="left" | "right"):  # a pair, or one side alone
+            return BRANCH + SLOT + CHOICE
         case p.Join(left=left, right=right):
             return _pair_shape(node_shape(left), node_shape(right))
         case p.Filter(child=child):

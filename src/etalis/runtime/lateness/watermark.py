@@ -71,8 +71,14 @@ CAUSES = {  # why something was rejected: in words, and what to do
     "ahead": ("lie too far ahead", "is the unit of times right? see unit= (--unit), ahead= (--ahead)"),
     "full": ("were rejected at the limit", "raise hard_limit, or let the engine shed: see docs/flags.md"),
     "unknown": ("retract what is not there", "give name, attributes and time as they were"),
+    "background": ("have a predicate of the background", "if they are events, name it in streamed="),
     "unreadable": ("cannot be read", "on_dead_letter= (--dead-letters FILE) takes each with its reason"),
 }
+
+
+def describe_background(predicate: Any) -> str:
+    """Say why a triple of a stream is not taken."""
+    return f"its predicate {predicate} is background: name it in streamed= if triples of it are events"
 
 
 class DeadLetters:
@@ -121,7 +127,7 @@ class DeadLetters:
         self, name: str, args: Values, start: int | None, end: int | None, reason: str, cause: str = "unreadable",
         late: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
-        """Take one in; a cause is late (by how much, of how much), ahead, full, unknown or unreadable."""
+        """Take one in; a cause is one of CAUSES; late: by how much, of how much."""
         self.count += 1
         first, last = (None if time is None else to_seconds(time) for time in (start, end))
         letter = DeadLetter(name, args, first, last, reason, cause, *(late or (None, None)))

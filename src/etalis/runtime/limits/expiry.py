@@ -11,6 +11,7 @@ from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.partition_state import fifos_of, held_by
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import expire
+from etalis.runtime.operators.unmatched import Unmatched
 from etalis.runtime.state import BEGINNING, NEVER
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def expires(rules: RuleSet) -> int:
     places = {(e.key, f"side{i}"): (e, i) for e in rules.wiring.entries if isinstance(e.node, p.Join) for i in (0, 1)}
     for key, part in rules.memory.items():
         latest = max((end for _, end in held_by(part, rules.state)), default=None)
-        if latest is not None and not isinstance(part, Waiter):
+        if latest is not None and not isinstance(part, Waiter | Unmatched):
             keep = rules.compiler.retention(*places[key]) if key in places else _kept_for(part)
             found.append(NEVER if keep is None else latest + keep)
     return max(found, default=BEGINNING)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar, assert_never
 
-from etalis.runtime.operators.blockers import Blockers, LooseBlockers
+from etalis.runtime.operators.blockers import Blockers, JudgedBlockers, LooseBlockers
 from etalis.temporal.policy import Policy
 
 Emit = Callable[..., bool]
@@ -84,10 +84,15 @@ class Shelf(Generic[W]):
 class Waiter:
     """Left sides whose deadline is to come: each is a match at its deadline if nothing blocked it."""
 
+    level = 0
+
     def __init__(
         self, *, duration: int, blockers: Blockers | LooseBlockers, key: Callable[[Values], Any], emit: Emit,
-        schedule: Callable[..., None], place: Hashable,
+        schedule: Callable[..., None], place: Hashable, judge: Callable[..., bool] | None = None,
+        asked: Callable[[Values], Values] = lambda values: values,
     ) -> None:  # fmt: skip
+        self.judge = judge
+        self.asked = asked
         self.place = place
         self.duration = duration
         self.blockers = blockers
@@ -103,9 +108,12 @@ class Waiter:
 
     def stands(self, payload: Values) -> bool:
         """Tell whether nothing has blocked a left side, and the rule is still there."""
-        return self.alive and not self.blockers.hit(
-            self.key(payload[:-2]), payload[-1], payload[-1] + self.duration + 1
-        )
+        return self.alive and not self._is_blocked(payload[:-2], payload[-1], payload[-1] + self.duration + 1)
+
+    def _is_blocked(self, values: Values, low: int, high: int) -> bool:
+        if self.judge is not None and isinstance(self.blockers, JudgedBlockers):
+            return self.blockers.hit_judged(self.key(values), low, high, self.judge, self.asked(values))
+        return self.blockers.hit(self.key(values), low, high)
 
     def fire(self, payload: Values) -> None:
         """Report a left side whose time has passed."""

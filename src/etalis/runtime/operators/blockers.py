@@ -7,6 +7,7 @@ start and end < hi" is one binary search. Law: ends arrive in order.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from typing import Any
 
 from etalis.runtime.operators.store import LOT, Fifo
@@ -92,6 +93,24 @@ class LooseBlockers:
 
     def hit(self, key: tuple[Any, ...], low: int, high: int) -> bool:
         return any(low < start and end < high and agree(key, other) for other, start, end in self.items)
+
+
+class JudgedBlockers(LooseBlockers):
+    """Blockers that conditions over blocker and match tell; what these read of a blocker follows its shared values."""
+
+    __slots__ = ()
+
+    def hit_judged(
+        self, key: tuple[Any, ...], low: int, high: int, judge: Callable[..., bool], asked: tuple[Any, ...]
+    ) -> bool:
+        """Tell whether something occurred with low < start and end < high that the conditions hold for."""
+        shared = len(key)
+        for values, start, end in reversed(self.items):
+            if end <= low:
+                return False
+            if low < start and end < high and agree(key, values[:shared]) and judge(*asked, *values):
+                return True
+        return False
 
 
 def agree(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:

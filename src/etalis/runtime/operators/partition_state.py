@@ -17,6 +17,7 @@ from etalis.runtime.operators.base import Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import Doubles, Newest, members
+from etalis.runtime.operators.unmatched import Unmatched
 from etalis.runtime.state import State
 
 Table = dict[Any, Any]
@@ -28,7 +29,7 @@ def tables_of(part: Any) -> tuple[Table, ...]:
     match part:
         case dict():
             return (part,)
-        case Blockers(groups=groups) | Slider(groups=groups):
+        case Blockers(groups=groups) | Slider(groups=groups) | Unmatched(groups=groups):
             return (groups,)
         case Repeater(lefts=shelf) | Folder(openers=shelf):
             return (shelf.groups,)
@@ -77,5 +78,5 @@ def held_by(part: Any, state: State) -> Iterator[tuple[Any, int]]:
             yield from ((total, total.start) for total in totals.values() for _ in range(total.held()))
         case Slider(groups=windows):
             yield from ((item, item[0]) for window in windows.values() for item in window)
-        case Waiter():
+        case Waiter() | Unmatched():
             yield from ((t[4], t[4][-1]) for t in state.timers if t[3] is part)

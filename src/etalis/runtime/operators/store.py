@@ -217,10 +217,12 @@ class Token:
                 stack.extend(token.parents)
 
 
-def put_once(store: Store, key: Any, instance: Instance, once: Once) -> None:
-    """Add an instance unless one of the same origin and equal values waits already."""
-    if not waits(members(store.get(key, [])), instance, once):
-        put(store, key, instance)
+def put_once(store: Store, key: Any, instance: Instance, once: Once) -> bool:
+    """Add an instance unless one of the same origin and equal values waits already; tell whether it is added."""
+    if waits(members(store.get(key, [])), instance, once):
+        return False
+    put(store, key, instance)
+    return True
 
 
 def put_newest_once(store: Store, key: Any, instance: Instance, once: Once) -> None:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Hashable
 from typing import Any
 
+from etalis.logic.rdf.exact_terms import decode
 from etalis.plan import algebra as p
 from etalis.temporal.event import Shown
 
@@ -48,7 +49,7 @@ class Evidence:
         self.by_stores = by_stores
         self._parts: dict[Hashable, Mark] = {}
         self._kinds: dict[Kind, Mark] = {}
-        self.shown = Shown()
+        self.shown = Shown(term=decode)
         self.nodes: set[p.Node] = set()  # that have matched over columns
         self.types: dict[Kind, tuple[str, ...]] = {}  # of attributes that came in columns
         self.unread: Counter[tuple[str, int | None]] = Counter()  # no number of attributes where rows do not tell it

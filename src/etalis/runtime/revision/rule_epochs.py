@@ -17,6 +17,7 @@ from etalis.runtime.operators.base import Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.partition_state import Fifo, Table, fifos_of, logs_of, tables_of
 from etalis.runtime.operators.store import Doubles
+from etalis.runtime.operators.unmatched import Unmatched
 from etalis.runtime.revision.row_log import Row
 from etalis.runtime.state import NEVER, PENDING
 
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
     from etalis.runtime.ruleset import RuleSet
 
 TimerData = tuple[int, int, Hashable, Any]  # due, since, place of the owner, payload
-_PLAIN = (dict, deque, Blockers, LooseBlockers, EventLog, Doubles, Waiter)  # what keeps plain instances alone
+_PLAIN = (
+    dict,
+    deque,
+    Blockers,
+    LooseBlockers,
+    EventLog,
+    Doubles,
+    Unmatched,
+    Waiter,
+)  # what keeps plain instances alone
 Slot = tuple[Hashable, int]  # a part of the state, and the number of one of its stores
 
 

@@ -67,7 +67,11 @@ def _layout(node: p.Node, signature: NodeShape) -> Hashable:
     for part in p.walk(node):
         orders.append(numbers(part.exports))
         orders += [] if (names := p.groups(part)) is None else [numbers(names)]
-        orders += [numbers(t.joined) for t in p.tests(part) if isinstance(t, p.Absent)]
+        absences = [t for t in p.tests(part) if isinstance(t, p.Absent)] + (
+            [part] if isinstance(part, p.Deadline) else []
+        )
+        orders += [numbers(t.joined) for t in absences if isinstance(t, p.Absent)]
+        orders += [numbers(t.brought) for t in absences if t.brought]
     return tuple(orders), numbers(sorted(signature.numbers))
 
 

@@ -60,12 +60,13 @@ class DueList(list[ModelDeadline]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.heap: list[tuple[int, float, int, ModelDeadline]] = []
+        self.heap: list[tuple[int, tuple[float, int], int, ModelDeadline]] = []
         self._count = count()
 
     def append(self, deadline: ModelDeadline) -> None:
         """Set a deadline; of those of a moment alarms come first, then absences whose left side ended last."""
-        heappush(self.heap, (deadline.due, -deadline.since, next(self._count), deadline))
+        since, level = deadline.since
+        heappush(self.heap, (deadline.due, (-since, -level), next(self._count), deadline))
 
     def next(self) -> int:
         """Return when the first one is due."""
@@ -268,7 +269,7 @@ class HistoryAgain:
         due = alarm_time(rule.alarm.kind, ground(rule.alarm.when, x.bindings), x.end)
         if due is not None:
             event = Event.make(rule.head.name, args, due, due, scope.rule)
-            alarm = ModelDeadline(due, float("inf"), lambda: scope.standing.stands, lambda: self._cause(event))
+            alarm = ModelDeadline(due, (float("inf"), 0), lambda: scope.standing.stands, lambda: self._cause(event))
             self.due.append(alarm)
 
     def _cause(self, event: Event) -> None:

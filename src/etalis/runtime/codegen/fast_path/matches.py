@@ -156,6 +156,8 @@ def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
             return True
         target: Wired = reader.target
         match target.node:
+            case p.Join(alone="left" | "right"):
+                return False
             case p.Join(policy=policy, tests=tests):
                 probes = compiler.probes(target, reader.place)
                 is_stored = compiler.retention(target, reader.place) != NEVER_STORED

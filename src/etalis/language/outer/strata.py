@@ -1,0 +1,96 @@
+"""In which order it is known that partners are missing, where several are due at one stamp (definition 9.29, 9.30).
+
+The level of an outer operator is above that of all that its partner may be made of at the same stamp. Law: an event of
+a level is made of events of that level or lower ones, so that what is judged level by level never changes afterwards. A
+program whose levels have no bound has a cycle through a partner that may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import TypeAlias
+
+from etalis.language import syntax as s
+from etalis.language.check.goals import Indicator
+from etalis.language.check.recursion import can_come_last
+from etalis.language.traversal import fold, postorder
+from etalis.temporal.relation import Relation
+
+Levels: TypeAlias = dict[Hashable, int]  # of outer operators
+Judge: TypeAlias = Callable[
+    [Mapping[Indicator, int], Levels], int
+]  # the level of a rule by those of the kinds it reads
+
+
+def solve(
+    rules: Iterable[tuple[Indicator, Judge]], most: int, known: Mapping[Indicator, int] | None = None
+) -> tuple[Levels, dict[Indicator, int]]:
+    """Return the levels of all operators and kinds; one above `most`, which is how many there are, is on a cycle."""
+    several = list(rules)
+    kinds: dict[Indicator, int] = dict(known or {})
+    levels: Levels = {}
+    changed = True
+    while changed:
+        changed = False
+        for head, judge in several:
+            found = min(judge(kinds, levels), most + 1)
+            if found > kinds.get(head, 0):
+                kinds[head] = found
+                changed = True
+    return levels, kinds
+
+
+def join_level(row: Relation, alone: s.Side | None, parts: tuple[int, int]) -> int:
+    """Return the level of a join by those of its sides, as far as these can end when it does."""
+    now = tuple(part if can_come_last(row, side) else 0 for side, part in enumerate(parts))
+    if alone is None or row.alone is None:
+        return max(now)
+    side = 0 if alone == "left" else 1
+    if row.alone[side] == "at once":
+        return max(now)
+    return max(parts[side], parts[1 - side] + 1)
+
+
+def find_levels(rules: Iterable[s.Rule], table: Mapping[str, Relation]) -> tuple[Levels, dict[Indicator, int]]:
+    """Return the levels of the outer operators of some rules, by the ids of their nodes, and of what the rules make.
+
+    Those above `most_levels` are on a cycle.
+    """
+    several = list(rules)
+    most = most_levels(several)
+    judges = [((rule.head.name, len(rule.head.args)), _judge(rule, table)) for rule in several] if most else []
+    return solve(judges, most)
+
+
+def most_levels(rules: Iterable[s.Rule]) -> int:
+    """Return how many outer operators some rules have."""
+    return sum(isinstance(node, s.Binary) and node.alone is not None for r in rules for node in postorder(r.pattern))
+
+
+def _judge(rule: s.Rule, table: Mapping[str, Relation]) -> Judge:
+    def judge(kinds: Mapping[Indicator, int], levels: Levels) -> int:
+        def combine(node: s.Pattern, parts: tuple[int, ...]) -> int:
+            match node:
+                case (
+                    s.EventPattern(name=name, args=args)
+                    | s.SubRule(rule=s.Rule(head=s.EventPattern(name=name, args=args)))
+                ):
+                    return kinds.get((name, len(args)), 0)
+                case s.Binary(right=s.Aggregate()):
+                    return max(parts)
+                case s.Binary(operator=operator, alone=alone):
+                    level = join_level(table[operator], alone, (parts[0], parts[1]))
+                    if alone is not None:
+                        levels[id(node)] = level
+                    return level
+                case s.Negation() | s.Aggregate() | s.Repeat():
+                    return parts[0]
+                case s.NotWithin():
+                    return 0
+                case _:
+                    return max(parts, default=0)
+
+        found = fold(rule.pattern, combine)[id(rule.pattern)]
+        return 0 if rule.alarm is not None and rule.alarm.kind == "after" else found
+
+    return judge

@@ -1,0 +1,44 @@
+"""The levels of outer joins of planned rules: in which order missing partners are known (definition 9.29)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from etalis.language.check.goals import Indicator
+from etalis.language.outer.strata import Judge, Levels, join_level, solve
+from etalis.plan import algebra as p
+
+
+def find_levels(heads: Iterable[p.Head], kinds: Mapping[Indicator, int]) -> Levels:
+    """Return the levels of the outer joins of some rules, by the ids of their nodes; `kinds` are known beforehand."""
+    several = list(heads)
+    most = sum(isinstance(n, p.Join) and n.alone is not None for head in several for n in p.walk(head.body))
+    most += max(kinds.values(), default=0)
+    return solve([(head.kind, _judge(head)) for head in several], most, kinds)[0]
+
+
+def _judge(head: p.Head) -> Judge:
+    def judge(kinds: Mapping[Indicator, int], levels: Levels) -> int:
+        found: dict[int, int] = {}
+        for node in reversed(list(p.walk(head.body))):
+            parts = [found[id(part)] for part in p.children(node)]
+            found[id(node)] = _level(node, parts, kinds)
+            if isinstance(node, p.Join) and node.alone is not None:
+                levels[id(node)] = found[id(node)]
+        return 0 if head.alarm is not None and head.alarm.kind == "after" else found[id(head.body)]
+
+    return judge
+
+
+def _level(node: p.Node, parts: list[int], kinds: Mapping[Indicator, int]) -> int:
+    match node:
+        case p.Source(name=name, args=args):
+            return kinds.get((name, len(args)), 0)
+        case p.Join(relation=relation, alone=alone):
+            return join_level(relation, alone, (parts[0], parts[1]))
+        case p.Repetition():
+            return parts[-1]
+        case p.Deadline():
+            return 0
+        case p.Tick() | p.Union() | p.Filter() | p.Fold():
+            return max(parts, default=0)

@@ -1,0 +1,140 @@
+"""Laws of the meaning of queries: plain SPARQL is SPARQL, the past stands, and what is constructed is a fixpoint."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pyoxigraph import Quad, Store
+
+from etalis.data.values import Value
+from etalis.epsparql import syntax as s
+from etalis.epsparql.meaning import Answer, StreamedTriple, meaning
+from etalis.epsparql.read import read_unit
+from etalis.epsparql.reads import DOMAIN, RANGE, SUBCLASS, SUBPROPERTY, TYPE
+from etalis.epsparql.scope import selected
+from etalis.epsparql.stream_entailment import close, entailed, schema_of
+from etalis.language.syntax import Const, Var
+from etalis.logic.rdf.exact_terms import decode, encode, kind_of
+from helpers.epsparql_examples import PREFIXES, VOCABULARY
+from helpers.random_sparql import VARIABLES, BodyWriter, draw_graph
+from helpers.random_stream_queries import SECOND, draw_case
+
+SEEDS = st.integers(min_value=0, max_value=2**48)
+
+
+@given(SEEDS)
+def test_plain_sparql_means_what_pyoxigraph_answers(seed: int) -> None:
+    rng = Random(seed)
+    streamed, known = draw_graph(rng)
+    writer = BodyWriter(rng)
+    body = writer.body()
+    names = " ".join((*VARIABLES, *writer.fresh))
+    unit = read_unit(f"SELECT {names} {{ {{ {body} }} WITHIN 0 }}", prefixes=PREFIXES)
+    found = meaning(unit, [StreamedTriple(*t, None, None, 5, 5) for t in streamed], known).rows
+    expected = ask(f"SELECT {names} {{ {body} }}", [*streamed, *known])
+    assert {tuple(map(worth, row.values)) for row in found} == expected, body
+
+
+HEADS = {
+    "?x ?y ?z": "",
+    "?x (COUNT(*) AS ?n)": "GROUP BY ?x",
+    "(COUNT(*) AS ?n) (COUNT(?v) AS ?m) (COUNT(DISTINCT ?y) AS ?k)": "",
+    "?y (SUM(?z) AS ?n) (AVG(?v) AS ?m)": "GROUP BY ?y",
+    "?x ?y (COUNT(DISTINCT *) AS ?n)": "GROUP BY ?x ?y HAVING (COUNT(*) > 1)",
+}
+
+
+@given(SEEDS)
+def test_a_window_is_its_graph_at_each_step(seed: int) -> None:
+    rng = Random(seed)
+    streamed, known = draw_graph(rng)
+    elements = [StreamedTriple(*t, None, "<http://x/s>", n, n) for t in streamed for n in [rng.randint(0, 20)]]
+    width, step, body = rng.choice((4, 6, 10)), rng.choice((2, 5, 7)), BodyWriter(rng).body()
+    head = rng.choice(tuple(HEADS))
+    window = f"FROM STREAM <http://x/s> [RANGE {width} STEP {step}]"
+    unit = read_unit(f"SELECT {head} {window} {{ {body} }} {HEADS[head]}", prefixes=PREFIXES)
+    seconds = [e._replace(start=e.start * SECOND, end=e.end * SECOND) for e in elements]
+    found = {(row.end // SECOND, *map(worth, row.values)) for row in meaning(unit, seconds, known).rows}
+    expected = set()
+    for now in range(0, 40, step):
+        inside = [e[:3] for e in elements if now - width < e.start and e.end <= now]
+        if inside:
+            answers = ask(f"SELECT {head} {{ {body} }} {HEADS[head]}", [*inside, *known])
+            expected |= {(now, *row) for row in answers}
+    assert found == expected, unit
+
+
+def ask(query: str, triples: list[tuple[Value, Value, Value]]) -> set[tuple[Value | None, ...]]:
+    """Return what pyoxigraph answers over some triples, distinct rows by their worth."""
+    store = Store()
+    store.extend(Quad(*map(decode, triple)) for triple in triples)
+    answers = store.query(f"PREFIX : <{VOCABULARY}> {query}")
+    return {tuple(None if term is None else worth(encode(term)) for term in row) for row in answers}
+
+
+def worth(value: Value | None) -> Value | None:
+    """Return a number as its worth, rounded; other terms as they are."""
+    return ("number", round(float(value), 9)) if isinstance(value, int | float) else value
+
+
+@given(SEEDS)
+def test_what_is_known_at_a_moment_stands(seed: int) -> None:
+    case = draw_case(Random(seed))
+    whole = meaning(case.unit(), case.elements, case.background)
+    for moment in {e.end for e in case.elements}:
+        past = meaning(case.unit(), [e for e in case.elements if e.end <= moment], case.background)
+        for some, all_ in ((past.rows, whole.rows), (past.constructed, whole.constructed)):
+            assert until(some, moment) == until(all_, moment), case.query
+
+
+def until(answers: set[Answer], moment: int) -> set[Answer]:
+    return {answer for answer in answers if answer.end <= moment}
+
+
+@given(SEEDS)
+def test_what_is_constructed_is_a_fixpoint(seed: int) -> None:
+    case = draw_case(Random(seed))
+    unit = case.unit()
+    made = {a._replace(waits=False) for a in meaning(unit, case.elements, case.background).constructed}
+    selects = tuple(replace(q, form="select", template=(), items=None) for q in unit.queries)
+    elements = [*case.elements, *(StreamedTriple(*a.values, None, None, a.start, a.end) for a in made)]
+    rows = meaning(s.Unit(selects), elements, case.background).rows
+    again = {a for row in rows for a in instances(unit.queries[row.query - 1], row)}
+    assert again == made, case.query
+
+
+def instances(query: s.StreamQuery, row: Answer) -> list[Answer]:
+    """Return what a CONSTRUCT makes of a row of its body."""
+    values = dict(zip(selected(replace(query, items=None)), row.values, strict=True))
+    found = []
+    for t in query.template:
+        terms = [x for x in (t.subject, t.predicate, t.object) if isinstance(x, Var | Const)]
+        parts = [values.get(x.name) if isinstance(x, Var) else x.value for x in terms]
+        if None not in parts and kind_of(parts[0]) != "literal":
+            found.append(Answer(row.query, tuple(parts), row.start, row.end))
+    return found
+
+
+@given(SEEDS)
+def test_the_order_of_elements_does_not_matter(seed: int) -> None:
+    rng = Random(seed)
+    case = draw_case(rng)
+    elements = rng.sample(case.elements, len(case.elements))
+    assert meaning(case.unit(), elements, case.background) == meaning(case.unit(), case.elements, case.background)
+
+
+@given(SEEDS)
+def test_a_streamed_triple_entails_what_it_entails_with_the_schema(seed: int) -> None:
+    rng = Random(seed)
+    names = [f"<http://x/{c}>" for c in "abcde"] + [TYPE, "_:n", 1]
+    iris = names[:6]
+    rules = (SUBCLASS, SUBPROPERTY, SUBPROPERTY, DOMAIN, RANGE)
+    loaded = [(rng.choice(iris[:5]), rng.choice(rules), rng.choice(names[:7])) for _ in range(rng.randint(1, 6))]
+    schema = schema_of(close(loaded, rdfs=True))
+    triple = (rng.choice(names[:5]), rng.choice(iris), rng.choice(names))
+    alone = set(close(schema, rdfs=True))
+    found = set(entailed(triple, schema))
+    assert set(close([*schema, triple], rdfs=True)) - alone == found - alone, (triple, schema)

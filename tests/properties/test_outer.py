@@ -1,0 +1,139 @@
+"""Patterns of which one part may be missing, and absences with conditions over both sides, on every way to run them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, note, settings
+from hypothesis import strategies as st
+
+import etalis
+from etalis import Stamp
+from etalis.errors import LimitError, ProgramError
+from etalis.language import syntax as s
+from etalis.language.check.checks import check
+from etalis.language.printer import print_program
+from etalis.language.read.parser import parse
+from etalis.semantics import steps as semantics
+from etalis.temporal.event import Event, Retraction, sort_key
+from helpers.programs import KINDS, Shape, policies, programs, streams
+from properties.test_disorder import late_engine, lateness, net, short_histories
+from properties.test_engine import MOST, agree, meaning, moment
+
+pytestmark = pytest.mark.property
+
+UNTIED = tuple(kind for kind in KINDS if kind not in ("iso", "do"))
+WHOLE = Shape(kinds=(*UNTIED, *["outer"] * 8, *["judged"] * 2), policies=(
+    "unrestricted", "unrestricted", "recent", "chronological", "continuous", "cumulative",
+))  # fmt: skip
+JOINS = Shape(  # many partners, of which some are missing
+    rules=4, leaves=4, depth=3, events=20, moments=8, policies=WHOLE.policies,
+    kinds=(*["event"] * 4, *["outer"] * 8, "binary", "within", "where", "cnot", "judged", "not_within", "or"),
+)  # fmt: skip
+FLAT = Shape(  # what the least model is defined for
+    rules=4, leaves=4, depth=3, events=12, moments=6, policies=("unrestricted",), alarms=True,
+    kinds=(
+        *["event"] * 4, *["outer"] * 8, "binary", "binary", "within", "where", "cnot", "fnot", "judged", "not_within",
+    ),
+)  # fmt: skip
+
+
+def is_sound(tree: s.Tree) -> bool:
+    """Tell whether a program has no error: by chance one asks for its own result."""
+    return not any(problem.is_error for problem in check(tree))
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(programs(WHOLE).filter(is_sound), streams(WHOLE), policies(WHOLE))
+def test_the_engine_gives_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(programs(JOINS).filter(is_sound), streams(JOINS), policies(JOINS))
+def test_outer_joins_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(programs(FLAT).filter(is_sound), streams(FLAT))
+def test_the_steps_come_to_the_least_model(tree: s.Tree, stream: list[Event]) -> None:
+    text = print_program(tree)
+    note(f"{text}\n{stream}")
+    found = meaning(text, stream, "unrestricted")
+    flags = s.SetFlag("event_consumption_policy", s.Const("unrestricted"))
+    program = parse(print_program(s.Tree((flags, *tree.items))))
+    assume(found is not None and not any(r.properties for r in program.items if isinstance(r, s.Rule)))
+    try:
+        model = semantics.least_model(program, stream)
+    except ProgramError:
+        return
+    assert {(e.name, e.args, e.start, e.end) for e in found} == {(e.name, e.args, e.start, e.end) for e in model}
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(
+    programs(JOINS).filter(is_sound), streams(JOINS).filter(bool), policies(JOINS), st.randoms(use_true_random=False)
+)
+def test_late_partners_take_rows_back(tree, stream, policy, random) -> None:
+    """Shows definition 19.2 for parts that may be missing."""
+    text = print_program(tree)
+    order = list(range(len(stream)))
+    random.shuffle(order)
+    note(f"{policy}\n{text}\n{[stream[i] for i in order]}")
+    expected = meaning(text, stream, policy)
+    if expected is None:
+        return
+    for reporting in ("on_watermark", "on_arrival"):
+        with short_histories():
+            engine = late_engine(tree, policy, lateness(stream, order), reporting)
+            rows = ((stream[i].name, *stream[i].args, Stamp(moment(stream[i]), rank=i)) for i in order)
+            found = [*engine.run(rows), *engine.close()]
+        if reporting == "on_watermark":
+            assert not any(isinstance(change, Retraction) for change in found)
+        assert net(found) == sorted(expected, key=sort_key), reporting
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(programs(JOINS).filter(is_sound), streams(JOINS).filter(bool), policies(JOINS), st.data())
+def test_partners_that_are_taken_back_leave_rows_alone(tree, stream, policy, data) -> None:
+    """Shows definition 20.2 for parts that may be missing."""
+    text = print_program(tree)
+    wrong = data.draw(st.lists(st.sampled_from(range(len(stream))), unique=True, max_size=4))
+    moments = {i: data.draw(st.integers(i, len(stream) - 1)) for i in wrong}
+    note(f"{policy}\n{text}\n{stream}\n{moments}")
+    right = [event for i, event in enumerate(stream) if i not in moments]
+    expected = meaning(text, right, policy)
+    if expected is None or meaning(text, stream, policy) is None:
+        return
+    with short_histories():
+        engine = etalis.compile(text, max_derivations=MOST, revision_flag="on").engine(policy=policy)
+        found: list[Event] = []
+        try:
+            for i, event in enumerate(stream):
+                found += engine.push(event.name, *event.args, at=Stamp(moment(event), id=i))
+                for wanted in [x for x, when in moments.items() if when == i]:
+                    found += engine.retract(wanted)
+            found += engine.close()
+        except LimitError:
+            return
+    assert net(found) == sorted(expected, key=sort_key)
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(programs(JOINS).filter(is_sound), streams(JOINS).filter(bool), policies(JOINS), st.booleans(), st.data())
+def test_a_restored_engine_goes_on(tree, stream, policy, parts, data) -> None:
+    """Shows definition 22.2 for parts that may be missing."""
+    text = print_program(tree)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), min_size=1, max_size=3)))
+    note(f"{policy}\n{text}\n{stream}\n{cuts}")
+    expected = meaning(text, stream, policy)
+    if expected is None:
+        return
+    program = etalis.compile(text, max_derivations=MOST)
+    engine = program.engine(policy=policy, parts=parts)
+    found: list[Event] = []
+    for i, event in enumerate(stream):
+        for _ in range(cuts.count(i)):
+            engine = program.restore(engine.snapshot(), policy=policy, parts=parts)
+        found += engine.push(event.name, *event.args, at=moment(event))
+    assert [*found, *engine.close()] == expected
