@@ -6,7 +6,7 @@ over tables and on Spark; and rules may stand beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,14 @@ from etalis.epsparql.translate.unit import NO_SCHEMA, Translation, translate
 from etalis.errors import InputError, Problem, ProgramError
 from etalis.language.check.checks import findings
 from etalis.language.read.parser import parse_collect
-from etalis.language.syntax import Tree
+from etalis.language.syntax import Compound, Const, Rule, Tree, Trigger
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.exact_terms import encode
 from etalis.logic.rdf.load import load_graph
 from etalis.program import Program
 from etalis.runtime.compiled import compile_tree
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
+from etalis.temporal.interval import to_time
 
 KnownTriple = tuple[Value, Value, Value]
 _RULES = "<rules>"
@@ -39,7 +40,7 @@ def compile_sparql(
     text: str, *, name: str = "<query>", vocabulary: str | None = None, prefixes: Mapping[str, str] | None = None,
     streamed: Iterable[str] = (), background: Any = None, background_predicates: Iterable[str] = (),
     rules: str = "", dialect: str | None = None, policy: str | None = None, entailment: str | None = "rdfs",
-    transitive: Sequence[str] = (), strict: bool = False, **flags: object,
+    transitive: Sequence[str] = (), origin: object = 0, strict: bool = False, **flags: object,
 ) -> Program:  # fmt: skip
     """Compile queries of EP-SPARQL; raise a ProgramError with all that is wrong, and warn of what looks wrong.
 
@@ -47,7 +48,8 @@ def compile_sparql(
     names. `streamed` and `background_predicates` are IRIs of predicates that are read in streams too, or never.
     `rules` is a program that runs beside the queries: it sees triples as `rdf(S, P, O)`, terms in the exact naming, and
     the queries by their names. `prefixes` and `vocabulary` add to what the text declares. Policies are those of rules,
-    `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None.
+    `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None. The steps of
+    windows are counted from `origin`, a time.
     """
     unit = read_unit(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
     loaded = _load_background(unit, background)
@@ -61,10 +63,19 @@ def compile_sparql(
     if errors:
         raise ProgramError(*errors)
     schema = NO_SCHEMA if entailment is None else StreamSchema(closed)
-    translated = translate(unit, known, schema, policy=policy, is_alone=not rules)
+    start = _moment(origin)
+    translated = translate(unit, known, schema, policy=policy, is_alone=not rules, origin=start)
     program = _make_program(translated, closed, problems, rules, name, flags, strict=strict)
     program.compiled.background = frozenset(filter(known.is_background, known.loaded | known.background))
     return program
+
+
+def _moment(origin: object) -> int:
+    try:
+        return to_time(origin)
+    except ValueError as error:
+        hint = "give a number of seconds, a datetime, or text like 2026-01-31T12:00:00Z"
+        raise InputError(Problem("E303", f"origin: {error}", hint=hint)) from None
 
 
 def _bracketed(iri: str) -> str:
@@ -113,7 +124,7 @@ def _make_program(
 ) -> Program:  # fmt: skip
     """Return the program of a translation, with rules beside it and the facts that it asks."""
     beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
-    tree = Tree((*translated.tree.items, *beside.items), translated.tree.span)
+    tree = Tree((*translated.tree.items, *_reported_beside(translated, beside), *beside.items), translated.tree.span)
     facts = {("rdf", 3): closed, **translated.facts} if closed else translated.facts
     found = findings(tree, frozenset(facts))
     kept = [problem for problem in map(_of_query, found) if problem is not None]
@@ -123,6 +134,15 @@ def _make_program(
         program.knowledge.load((fact, LoadedRows(name, arity, list(rows))))
     tell_warnings((problem for problem in told if problem.code not in OPEN), strict=strict)
     return Program(program)
+
+
+def _reported_beside(translated: Translation, beside: Tree) -> Iterator[Trigger]:
+    """Yield what makes rules beside queries with windows, whose own events are not reported, report all theirs."""
+    triggers = [item for item in beside.items if isinstance(item, Trigger)]
+    rules = [item for item in beside.items if isinstance(item, Rule)]
+    if not triggers and any(isinstance(item, Trigger) for item in translated.tree.items):
+        for name, arity in dict.fromkeys((rule.head.name, len(rule.head.args)) for rule in rules):
+            yield Trigger("print_trigger", Compound("/", (Const(name), Const(arity))))
 
 
 def _of_query(problem: Problem) -> Problem | None:

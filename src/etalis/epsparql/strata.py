@@ -71,12 +71,13 @@ def _edges(unit: s.Unit, known: Predicates) -> dict[int, dict[int, StampLook]]:
         found = edges.setdefault(reader, {})
         for look in sorted(looks, key=lambda look: look.at):
             for maker in makers:
-                if _may_read(look, unit.queries[maker], known):
+                if may_read(look, unit.queries[maker], known):
                     found.setdefault(maker, look)
     return edges
 
 
-def _may_read(look: StampLook, maker: s.StreamQuery, known: Predicates) -> bool:
+def may_read(look: StampLook, maker: s.StreamQuery, known: Predicates) -> bool:
+    """Tell whether a pattern may read what a CONSTRUCT makes."""
     if look.stream is not None and isinstance(look.stream, Const):
         word, name = maker.registered or (None, None)
         if word == "query" or name != look.stream.value:
