@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from etalis.runtime.comparison import Difference
     from etalis.runtime.lateness.watermark import DeadLetter, Stamp
     from etalis.runtime.reporting.report import Report, ReportError
+    from etalis.sparql import compile_sparql
     from etalis.temporal.event import Event, Retraction
 else:  # for a type checker every name would be one that `__getattr__` knows
     __getattr__, __dir__ = import_lazily(
@@ -48,6 +49,7 @@ else:  # for a type checker every name would be one that `__getattr__` knows
             "etalis.runtime.comparison": ("Difference",),
             "etalis.runtime.lateness.watermark": ("DeadLetter", "Stamp"),
             "etalis.runtime.reporting.report": ("Report", "ReportError"),
+            "etalis.sparql": ("compile_sparql",),
             "etalis.temporal.event": ("Event", "Retraction"),
         },
         modules=("cases", "errors", "testing"),
@@ -81,4 +83,5 @@ __all__ = [
     "Struct",
     "compile",
     "compile_file",
+    "compile_sparql",
 ]

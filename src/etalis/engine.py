@@ -101,7 +101,7 @@ class Engine(RuntimeEngine):
         from etalis.logic.rdf.given_terms import to_part
 
         triple = tuple(to_part(given, part) for given, part in ((s, "subject"), (p, "predicate"), (o, "object")))
-        return self._push_triples((triple,), at, until, graph, stream)
+        return self._push_triples((triple,), self._stamp(at), until, graph, stream)
 
     def push_graph(
         self, text: str, *, at: Any = None, until: Any = None, graph: Any = None, stream: Any = None,
@@ -114,23 +114,25 @@ class Engine(RuntimeEngine):
         from etalis.formats.rdf_documents import read_triples
         from etalis.logic.rdf.given_terms import BlankNodes
 
-        moment = at.at if isinstance(at, Stamp) else at
-        name = graph if not isinstance(at, Stamp) or at.id is None else at.id
-        nodes = BlankNodes("" if name is None else name, text, moment, until)
-        return self._push_triples(read_triples(text, format, nodes), at, until, graph, stream)
+        stamp = self._stamp(at)
+        nodes = BlankNodes(graph if stamp.id is None else stamp.id, text, stamp.at, until)
+        return self._push_triples(read_triples(text, format, nodes), stamp, until, graph, stream)
+
+    def _stamp(self, at: Any) -> Stamp:
+        """Return when an element happens: all of it at one time, that of the clock where none is given."""
+        clock = self.core.inputs.clock
+        return at if isinstance(at, Stamp) else Stamp(clock() if at is None and clock is not None else at)
 
     def _push_triples(
-        self, triples: Iterable[tuple[Any, ...]], at: Any, until: Any, graph: Any, stream: Any
+        self, triples: Iterable[tuple[Any, ...]], stamp: Stamp, until: Any, graph: Any, stream: Any
     ) -> tuple[Event, ...]:  # fmt: skip
         """Take the triples of an element, in their order."""
         from etalis.logic.rdf.given_terms import to_name
 
         g, n = to_name(graph, "graph"), to_name(stream, "stream")
-        stamp, clock = at if isinstance(at, Stamp) else Stamp(at), self.core.inputs.clock
-        start = clock() if stamp.at is None and clock is not None else stamp.at
-        moment = start if until is None else (start, until)
-        name = g if stamp.id is None and graph is not None else stamp.id
-        if isinstance(at, Stamp) or (name is not None and self.core.program.settings.revision):
+        moment = stamp.at if until is None else (stamp.at, until)
+        name = g if stamp.id is None and graph is not None and self.core.program.settings.revision else stamp.id
+        if name is not None or stamp.rank is not None or stamp.source is not None:
             moment = replace(stamp, at=moment, id=name)
         more = (g, n) if ("rdf", 5) in self.core.rules.processors else ()
         found: list[Event] = []

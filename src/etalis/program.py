@@ -34,6 +34,7 @@ from etalis.temporal.event import Event
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from etalis.epsparql.translate.queries import QueryHead
     from etalis.pictures.picture import Picture
     from etalis.spark import SparkProgram
     from etalis.why.justification import Justification
@@ -100,6 +101,7 @@ class Program:
 
     def __init__(self, compiled: CompiledProgram) -> None:
         self.compiled = compiled
+        self.queries: tuple[QueryHead, ...] = ()  # what each query reports, where it was compiled from queries
 
     def __repr__(self) -> str:
         from etalis.runtime.reporting.display import describe_program  # of use where a person looks alone
@@ -301,6 +303,12 @@ class Program:
             found = _run_all(engine, events)
         deque(found, maxlen=0)
         return engine
+
+    def results(self, matches: Iterable[Event], *, format: str = "json", query: str | None = None) -> str:  # noqa: A002
+        """Return matches of a query as text: SPARQL 1.1 Results JSON of a SELECT, `trig` of what is constructed."""
+        from etalis.sparql import write_results
+
+        return write_results(self, matches, format=format, query=query)
 
     def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:
         """Return the matches that a new program gains and loses against this one over the same rows, in order."""

@@ -15,10 +15,11 @@ from etalis.epsparql import syntax as q
 from etalis.epsparql.check import check
 from etalis.epsparql.read.units import read_unit
 from etalis.epsparql.reads import known_predicates
+from etalis.epsparql.results import to_json, to_trig
 from etalis.epsparql.stream_entailment import close
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.unit import NO_SCHEMA, Translation, translate
-from etalis.errors import InputError, Problem, ProgramError
+from etalis.errors import InputError, OptionError, Problem, ProgramError
 from etalis.language.check.checks import findings
 from etalis.language.read.parser import parse_collect
 from etalis.language.syntax import Compound, Const, Rule, Tree, Trigger
@@ -28,9 +29,11 @@ from etalis.logic.rdf.load import load_graph
 from etalis.program import Program
 from etalis.runtime.compiled import compile_tree
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
+from etalis.temporal.event import Event
 from etalis.temporal.interval import to_time
 
 KnownTriple = tuple[Value, Value, Value]
+TRIPLE = "rdf"
 _RULES = "<rules>"
 _UNBOUNDED = "W209"
 _EMPTY = "E212"  # no match fits into a window: a query may be without solutions
@@ -66,6 +69,7 @@ def compile_sparql(
     start = _moment(origin)
     translated = translate(unit, known, schema, policy=policy, is_alone=not rules, origin=start)
     program = _make_program(translated, closed, problems, rules, name, flags, strict=strict)
+    program.queries = translated.heads
     program.compiled.background = frozenset(filter(known.is_background, known.loaded | known.background))
     return program
 
@@ -76,6 +80,24 @@ def _moment(origin: object) -> int:
     except ValueError as error:
         hint = "give a number of seconds, a datetime, or text like 2026-01-31T12:00:00Z"
         raise InputError(Problem("E303", f"origin: {error}", hint=hint)) from None
+
+
+def write_results(program: Program, matches: Iterable[Event], *, format: str = "json", query: str | None = None) -> str:  # noqa: A002
+    """Return matches of a query as text: of a SELECT the SPARQL 1.1 Results JSON, of all that is constructed TriG.
+
+    Of several SELECT queries one is named by its `query`, such as `select_2`.
+    """
+    if format == "trig":
+        return to_trig(match for match in matches if match.name == TRIPLE)
+    if format != "json":
+        raise OptionError(Problem("E339", f"there is no format of results {format}", hint="json or trig"))
+    selects = {head.name: head.columns for head in program.queries if head.columns is not None}
+    chosen = query if query is not None else next(iter(selects)) if len(selects) == 1 else None
+    if chosen not in selects:
+        hint = f"name one of {', '.join(selects)} with query=" if selects else "what is constructed is written as trig"
+        message = "several queries have results" if query is None else f"there is no query {query}"
+        raise OptionError(Problem("E339", message, hint=hint))
+    return to_json((match for match in matches if match.name == chosen), selects[chosen] or ())
 
 
 def _bracketed(iri: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from random import Random
 from typing import TypeVar
 
@@ -10,6 +11,7 @@ from etalis.data.values import Value, real
 from etalis.epsparql import syntax as s
 from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, FunctionForm
 from etalis.epsparql.read.words import TEMPORAL
+from etalis.epsparql.windows import TIMES
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.temporal.policy import POLICIES
 
@@ -86,13 +88,13 @@ class QueryMaker:
             items: tuple[s.Item, ...] | None = (*keys, s.Item(self._fresh(), self._aggregate()))
             having = self._some(lambda: Compound(">", (self._aggregate(), Const(1))), 0, 2)
         else:
-            items = None if self._chance(30) else self._some(self._item, 1, 3)
+            items = None if self._chance(30) else self._items()
         return s.StreamQuery("select", body, items, (), datasets, registered, groups, having, values, policy)
 
-    def _item(self) -> s.Item:
-        if self._chance(70):
-            return s.Item(Var(self._one(VARIABLES)))
-        return s.Item(self._fresh(), self.expression(2))
+    def _items(self) -> tuple[s.Item, ...]:
+        names = self._random.sample(VARIABLES, self._random.randint(1, 3))
+        computed = self._some(lambda: s.Item(self._fresh(), self.expression(2)), 0, 2)
+        return (*(s.Item(Var(name)) for name in names), *computed)
 
     def _dataset(self) -> s.Dataset:
         kind = self._one(("default", "named", "stream", "window"))
@@ -136,6 +138,9 @@ class QueryMaker:
             return (s.Optional, s.Minus)[kind](group)
         if kind == 2:
             return s.Exists(group, self._chance(50))
+        return self._scoped(group)
+
+    def _scoped(self, group: s.GroupPattern) -> s.Scoped:
         name = Var(self._one(VARIABLES)) if self._chance(50) else Const(self._one(IRIS))
         return s.Scoped(self._one(("graph", "stream")), name, group)
 
@@ -194,13 +199,15 @@ class QueryMaker:
         return self._call(depth)
 
     def _call(self, depth: int) -> Term:
-        names = sorted(FUNCTIONS)
-        name = self._one(names)
+        name = self._one(self._functions())
         form: FunctionForm = FUNCTIONS[name]
         if name == "bound":
             return Compound(name, (Var(self._one(VARIABLES)),))
         most = form.least + 2 if form.most is None else form.most
         return Compound(name, self._some(lambda: self.expression(depth - 1), form.least, most))
+
+    def _functions(self) -> list[str]:
+        return sorted(FUNCTIONS)
 
     def _aggregate(self) -> Term:
         name = self._one(sorted(AGGREGATES))
@@ -210,6 +217,28 @@ class QueryMaker:
         if name == "group_concat" and self._chance(50):
             inner = (*inner, Const(", "))
         return Compound(name, inner)
+
+
+class PlainQueryMaker(QueryMaker):
+    """Makes queries that SPARQL has too: without times, streams and windows."""
+
+    def unit(self) -> s.Unit:
+        return s.Unit((replace(self.query(), registered=None, policy=None),))
+
+    def _dataset(self) -> s.Dataset:
+        return s.Dataset(self._one(("default", "named")), self._one(IRIS))
+
+    def _chain(self, depth: int) -> s.Element:
+        return self._union(depth)
+
+    def _scoped(self, group: s.GroupPattern) -> s.Scoped:
+        return replace(super()._scoped(group), kind="graph")
+
+    def _functions(self) -> list[str]:
+        return sorted(FUNCTIONS.keys() - TIMES)
+
+    def _triple(self, label: str, *, path: bool = True) -> s.Triple:
+        return super()._triple(self._label(), path=path)  # SPARQL has a blank node in one run of triples only
 
 
 PIECES = """

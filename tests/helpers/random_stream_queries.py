@@ -16,6 +16,7 @@ from etalis.epsparql.read import read_unit
 from etalis.epsparql.reads import RANGE, SUBCLASS, SUBPROPERTY, TYPE
 from etalis.errors import ProgramError
 from helpers.epsparql_examples import PREFIXES, VOCABULARY
+from helpers.random_sparql import BodyWriter, draw_graph
 
 SECOND = 1_000_000
 NODES = ("a", "a", "b", "b", "c")
@@ -35,6 +36,7 @@ LITERALS: dict[str, Value] = {
     "true": '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>',
     "2.5e0": 2.5,
 }
+GRAPHS, STREAMS = (None, "<http://x/g>", "<http://x/h>"), ("<http://x/s>", "<http://x/t>")
 OPERATORS = ("SEQ", "SEQ", "SEQ", "EQUALS", "OPTIONALSEQ", "SEQOPTIONAL", "EQUALSOPTIONAL", "OPTIONALEQUALS")
 
 
@@ -64,13 +66,40 @@ def draw_case(rng: Random) -> RandomCase:
             return case
 
 
+def draw_windowed_case(rng: Random) -> RandomCase:
+    """Draw a query over the steps of windows, its stream and its background."""
+    streamed, known = draw_graph(rng)
+    found = []
+    for triple in streamed:
+        start = rng.randint(0, 15) * SECOND
+        end = start + rng.choice((0, 0, 0, 2)) * SECOND
+        found.append(StreamedTriple(*triple, None, rng.choice(STREAMS), start, end))
+    step, ranges = rng.choice((2, 5)), [rng.choice((3, 5, 10)) for _ in STREAMS]
+    body, inner = BodyWriter(rng), BodyWriter(rng)
+    windows = [f"FROM STREAM {name} [RANGE {d} STEP {step}]" for name, d in zip(STREAMS, ranges, strict=True)]
+    text = body.body()
+    if rng.random() < 0.4:
+        windows = [
+            f"FROM NAMED WINDOW :w{i} ON {name} [RANGE {ranges[i]} STEP {step}]" for i, name in enumerate(STREAMS)
+        ]
+        text = f"WINDOW :w0 {{ {text} }} WINDOW :w1 {{ {inner.body()} }} ?x :k ?y ."
+    head, tail = rng.choice((("?x ?y", ""), ("?x (COUNT(*) AS ?n)", "GROUP BY ?x"), ("(SUM(?x) AS ?n)", "")))
+    word = rng.choice(("RSTREAM", "ISTREAM", "DSTREAM"))
+    query = f"REGISTER {word} :out AS SELECT {head} {' '.join(windows)} {{ {text} }} {tail}"
+    return RandomCase(query, tuple(sorted(found, key=lambda e: e.end)), tuple(known))
+
+
 def _draw_any(rng: Random) -> RandomCase:
     background = draw_background(rng)
     forms = [rng.choice(("select", "select", "select *", "ask", "construct", "construct"))]
     forms += [rng.choice(("select", "construct")) for _ in range(rng.choice((0, 0, 1, 2)))]
-    writers = [QueryWriter(rng, bool(background), "construct" in forms) for _ in forms]
+    has_names = rng.random() < 0.15
+    writers = [QueryWriter(rng, bool(background), "construct" in forms, has_names) for _ in forms]
     query = ";\n".join(writer.query(form) for writer, form in zip(writers, forms, strict=True))
-    return RandomCase(query, draw_elements(rng, rng.randint(4, 14)), background)
+    elements = draw_elements(rng, rng.randint(4, 14))
+    if has_names:
+        elements = tuple(e._replace(graph=rng.choice(GRAPHS), stream=rng.choice(STREAMS)) for e in elements)
+    return RandomCase(query, elements, background)
 
 
 def draw_elements(rng: Random, count: int) -> tuple[StreamedTriple, ...]:
@@ -127,14 +156,18 @@ class QueryWriter:
     rng: Random
     has_background: bool
     is_made: bool = False  # whether a query constructs something
+    has_names: bool = False  # whether elements are in graphs and streams
     fresh: int = 0
     used: list[str] = field(default_factory=lambda: ["?x", "?y"])  # variables of the triples so far
 
     def query(self, form: str) -> str:
         """Write a query."""
         body = self.body()
+        if self.has_names and self.rng.random() < 0.3:
+            body = f"FROM STREAM {STREAMS[0]} WHERE {body}"
         if form == "construct":
-            return f"CONSTRUCT {{ {self._template()} }} WHERE {body}"
+            stream = f"REGISTER STREAM {STREAMS[1]} AS " if self.has_names and self.rng.random() < 0.5 else ""
+            return f"{stream}CONSTRUCT {{ {self._template()} }} {body if body[0] == 'F' else 'WHERE ' + body}"
         if form != "select":
             return f"{form.upper()} {body}"
         names = " ".join(dict.fromkeys(self._variable() for _ in range(3)))
@@ -180,6 +213,9 @@ class QueryWriter:
         return f"{{ {inside} WITHIN {self.rng.choice((0, 3, 6))} }}" if window else inside
 
     def _element(self, depth: int) -> str:
+        if self.has_names and self.rng.random() < 0.5:
+            name = self.rng.choice(("GRAPH <http://x/g>", "GRAPH ?w", f"STREAM {STREAMS[0]}", "STREAM ?v"))
+            return f"{name} {{ {self.triple()} {self._filters(0.2)} }}"
         kind = self.rng.randint(0, 7)
         if kind == 0:
             return f"{{ {self.group(depth - 1)} UNION {self.group(depth - 1)} }}"

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-import etalis
 from etalis.cli.common import (
     Encoding,
     MatchDisplay,
@@ -23,6 +22,7 @@ from etalis.cli.common import (
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
 from etalis.errors import Problem, ProgramError
+from etalis.language.printer import print_program
 from etalis.pictures.picture import Picture
 
 
@@ -49,6 +49,7 @@ def check(
             raise typer.Exit(ExitCode.PROGRAM)
 
 
+@with_knowledge
 def explain(
     program: ProgramFile,
     *,
@@ -57,16 +58,20 @@ def explain(
     svg: Annotated[Path | None, typer.Option(help="Draw the plan into this SVG file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Draw the plan into this page, where boxes can be asked.")] = None,
     dot: Annotated[Path | None, typer.Option(help="Write the plan into this Graphviz file.")] = None,
+    rules: Annotated[bool, typer.Option("--rules", help="Show the rules that queries become.")] = False,
     encoding: Encoding = None,
+    knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
     """Show how a program is run: its plan, a picture of it, its code."""
     with reporting():
-        compiled = load(program, NOTHING, encoding=encoding)
+        compiled = load(program, knowledge, encoding=encoding)
         files = [(svg, Picture.to_svg), (html, Picture.to_html), (dot, Picture.to_dot)]
         drawn = [(path, draw) for path, draw in files if path is not None]
         for path, draw in drawn:
             write_text(draw(compiled.picture(policy=policy)), path)
-        if code:
+        if rules:
+            print(print_program(compiled.compiled.tree), end="")
+        elif code:
             print(compiled.code(policy=policy))
         elif not drawn:
             print(compiled.explain(policy=policy))
@@ -75,8 +80,7 @@ def explain(
 def find_problems(path: Path, knowledge: KnowledgeOptions, encoding: str | None = None) -> tuple[Problem, ...]:
     """Return the errors and warnings of a program that is given some knowledge."""
     try:
-        program = etalis.compile(read_program(path, encoding), name=str(path), imports=path.parent)
-        return knowledge.add_to(program).problems
+        return knowledge.compile(path, read_program(path, encoding)).problems
     except ProgramError as error:
         return error.problems
 

@@ -37,6 +37,16 @@ class MatchDisplay(StrEnum):
     TABLE = "table"
 
 
+class ResultDisplay(StrEnum):
+    """How the results of a run are shown: as matches, or as queries have them."""
+
+    TEXT = "text"
+    JSON = "json"
+    TABLE = "table"
+    SPARQL = "sparql"
+    TRIG = "trig"
+
+
 Names = TypeVar("Names", str, list[str], None)
 
 
@@ -60,7 +70,8 @@ ProgramFile = Annotated[Path, typer.Argument(help="File of event rules.", exists
 Policy = Annotated[str | None, one_of(POLICIES, "Consumption policy of rules that name none.")]
 Format = Annotated[str | None, one_of(FORMATS, "Format of events, if the file's name does not say.", "--format")]
 EventName = Annotated[str | None, typer.Option(help="Column that names the event, or the event of every row.")]
-TimeColumn = Annotated[str | None, typer.Option(help="Column of time.")]
+TimeColumn = Annotated[str | None, typer.Option(help="Column of time; of RDF streams, the property of graphs.")]
+Until = Annotated[str | None, typer.Option(help="Of RDF streams, the property that tells the end of a graph.")]
 Unit = Annotated[str, one_of(UNITS, "Unit of times given as numbers.")]
 Times = Annotated[str | None, one_of(FORMS, "How times are shown: as dates, as seconds; without it as they came.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of text files that are not UTF-8: latin-1, cp1252.")]
@@ -107,8 +118,7 @@ def load(
 ) -> etalis.Program:
     """Compile a program and add its knowledge; its warnings go to standard error."""
     text = read_program(path, encoding)
-    program = etalis.compile(text, name=str(path), imports=path.parent, skip_broken=skip_broken)
-    compiled = knowledge.add_to(program)
+    compiled = knowledge.compile(path, text, skip_broken=skip_broken)
     for problem in compiled.problems:
         print(problem, file=sys.stderr)
     return compiled

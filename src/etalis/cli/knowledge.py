@@ -14,9 +14,13 @@ import typer
 
 from etalis.logic.rdf.load import RdfOptions
 from etalis.program import Program
+from etalis.program import compile as compile_rules
+from etalis.sparql import compile_sparql
 
 Texts = list[str] | None
 EVERYTHING = "all"
+QUERIES = (".rq", ".epsparql")
+_OF_QUERIES = " or ".join(f"*{ending}" for ending in QUERIES)
 _TABLE = re.compile(r"([^=()]*[^=()\s])\s*(?:\(([^()]*)\))?\s*=(.+)", re.DOTALL)
 _PAIR = re.compile(r"([^=]*)=(.+)", re.DOTALL)
 _PAIR_OR_ALL = re.compile(rf"{EVERYTHING}|{_PAIR.pattern}", re.DOTALL)
@@ -60,6 +64,32 @@ class KnowledgeOptions:
     transitive: Annotated[
         Texts, typer.Option(help="Add the transitive closure of this property of RDF.", metavar="IRI")
     ] = None
+
+    background: Annotated[
+        list[Path] | None, typer.Option(help="RDF files that queries (.rq, .epsparql) read beside the stream.")
+    ] = None
+    streamed: Annotated[
+        Texts, typer.Option(help="Predicate of the background that streams have too.", metavar="IRI")
+    ] = None
+    vocabulary: Annotated[
+        str | None, typer.Option(help="What names without prefix in queries begin with.", metavar="IRI")
+    ] = None
+
+    def compile(self, path: Path, text: str, *, skip_broken: bool = False) -> Program:
+        """Return the program of a file, rules or queries, with all of its knowledge."""
+        if path.suffix.lower() not in QUERIES:
+            if self.background or self.streamed or self.vocabulary:
+                raise typer.BadParameter(f"--background, --streamed and --vocabulary are of queries: {_OF_QUERIES}")
+            program = compile_rules(text, name=str(path), imports=path.parent, skip_broken=skip_broken)
+            return self.add_to(program)
+        if self.rdf or self.relation or skip_broken:
+            raise typer.BadParameter("--rdf, --relation and --skip-broken are of rules: give queries --background")
+        prefixes = dict(_parts(_PAIR, given) for given in self.prefix or ())
+        program = compile_sparql(
+            text, name=str(path), background=self.background or None, prefixes=prefixes, vocabulary=self.vocabulary,
+            streamed=self.streamed or (), transitive=self.transitive or (),
+        )  # fmt: skip
+        return KnowledgeOptions(facts=self.facts).add_to(program)
 
     def add_to(self, program: Program) -> Program:
         """Load all of it into a program."""

@@ -12,7 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from etalis.cli.common import MatchDisplay, count
+from etalis.cli.common import ResultDisplay, count
 from etalis.data.values import format_value
 from etalis.errors import InputError, Problem
 from etalis.formats import Item, Row, write
@@ -56,7 +56,7 @@ class Tally:
 
 def show(
     matches: Iterable[Event],
-    output: MatchDisplay,
+    output: ResultDisplay,
     to: Path | None,
     times: TimeForm,
     *,
@@ -69,10 +69,10 @@ def show(
             write(matches, to, live=live, append=append, times=times)
         except OSError as error:
             raise InputError(Problem("E401", f"cannot write {to}: {error.strerror}", hint="check its name")) from None
-    elif output is MatchDisplay.TABLE:
+    elif output is ResultDisplay.TABLE:
         Console(soft_wrap=not sys.stdout.isatty()).print(draw_table(matches, times))
     else:
-        write_one = json_of if output is MatchDisplay.JSON else text_of
+        write_one = json_of if output is ResultDisplay.JSON else text_of
         for match in matches:
             print(write_one(match, times), flush=live)
         sys.stdout.flush()

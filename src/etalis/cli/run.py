@@ -22,14 +22,15 @@ from etalis.cli.common import (
     Encoding,
     EventName,
     Format,
-    MatchDisplay,
     Policy,
     ProgramFile,
+    ResultDisplay,
     SkipBroken,
     Sort,
     TimeColumn,
     Times,
     Unit,
+    Until,
     end_with,
     load,
     one_of,
@@ -54,6 +55,9 @@ from etalis.temporal.interval import MICROSECONDS, to_seconds
 
 DATES = "dates"  # a note of an engine: times have been shown as dates
 _NONE = "none"
+RESULT_FORMATS = {ResultDisplay.SPARQL: "json", ResultDisplay.TRIG: "trig"}
+FOR_PEOPLE = (ResultDisplay.TEXT, ResultDisplay.TABLE)
+AS_THEY_COME = (ResultDisplay.TEXT, ResultDisplay.JSON)
 
 
 def read_ahead(text: str | None) -> int | float | None:
@@ -96,6 +100,7 @@ def run(
     format_: Format = None,
     event: EventName = None,
     time: TimeColumn = None,
+    until: Until = None,
     unit: Unit = "s",
     encoding: Encoding = None,
     sort: Sort = False,
@@ -104,7 +109,9 @@ def run(
     ahead: Ahead = None,
     state: State = None,
     close: Close = False,
-    output: Annotated[MatchDisplay, typer.Option(help="How to show matches.")] = MatchDisplay.TEXT,
+    output: Annotated[
+        ResultDisplay, typer.Option(help="How to show matches; of queries also sparql (Results JSON), trig.")
+    ] = ResultDisplay.TEXT,
     to: Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")] = None,
     times: Times = None,
     dead_letters: DeadLetterFile = None,
@@ -120,7 +127,7 @@ def run(
     """Run a program on a stream and show the complex events in it."""
     with reporting(), stopping() as asked:
         compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
-        found = reading_of(compiled.compiled, event=event, time=time, unit=unit, encoding=encoding)
+        found = reading_of(compiled.compiled, event=event, time=time, unit=unit, encoding=encoding, until=until)
         reading = replace(found, needs_time=clock == "events", retracts=compiled.compiled.settings.revision)
         stream = EventStream(
             address=events, format=format_, reading=reading, now=wall_clock(), sorts=sort, follows=follow,
@@ -130,18 +137,22 @@ def run(
         goes_on = state is not None and state.exists()
         form = TimeForm(reading.seen, times, by_clock=stream.by_clock)
         letters = DeadLetterLog(dead_letters, append=goes_on, most=max_bad, is_endless=stream.is_live, times=form)
-        told = partial(
-            print, end="", flush=stream.is_live, file=sys.stderr if output is MatchDisplay.JSON else sys.stdout
-        )
+        told = partial(print, end="", flush=stream.is_live, file=sys.stderr if output not in FOR_PEOPLE else sys.stdout)
         options = engine_options(stream, letters) | {"output": told}
         options |= {} if html is None else {"justification": "full"}
         engine = open_engine(compiled, state, policy, options)
         form = letters.times = replace(form, before=bool(engine.notes.get(DATES)))
         closes = state is None or close
         session = Session(engine, stream, letters, Tally(keep=timeline), asked, closes=closes, strict=strict)
-        visible = to is not None or output is MatchDisplay.TABLE or not sys.stdout.isatty()
+        visible = to is not None or output not in AS_THEY_COME or not sys.stdout.isatty()
         try:
-            show(session.matches(visible), output, to, form, live=stream.is_live, append=goes_on)
+            found_here = session.matches(visible)
+            if output in RESULT_FORMATS and to is None:
+                found_all = list(found_here)
+                engine.core.inputs.shown.dates |= form.dates
+                print(compiled.results(found_all, format=RESULT_FORMATS[output]))
+            else:
+                show(found_here, output, to, form, live=stream.is_live, append=goes_on)
         except EtalisError:
             letters.report()
             raise
@@ -149,7 +160,7 @@ def run(
             engine.notes.update({DATES: 1} if form.dates else {})
             session.store(state)
         if timeline:
-            show_timeline(session.tally, form, Console(stderr=output is MatchDisplay.JSON))
+            show_timeline(session.tally, form, Console(stderr=output not in FOR_PEOPLE))
         if html is not None:
             write_text(engine.timeline(title=program.name, dates=as_dates(form)).to_html(), html)
         session.finish()

@@ -20,7 +20,7 @@ from etalis.epsparql.reads import (
     plain_predicates,
     time_of,
 )
-from etalis.epsparql.scope import term_variables, variables_of
+from etalis.epsparql.scope import always_bound, term_variables, variables_of
 from etalis.epsparql.strata import cycles
 from etalis.epsparql.windows import compounds, is_windowed, window_problems
 from etalis.errors import Problem, ProgramError
@@ -92,6 +92,8 @@ class _QueryCheck:
             return self.problems + list(window_problems(query))
         self.problems += window_problems(query)
         self._group(query.body, None, False)
+        if query.policy == "snoop_recent":
+            self._refuse_unbound_joins(query)
         if self._time(query.body, False) == NEVER and not any(problem.is_error for problem in self.problems):
             self._add("E251", "the query has no time: no part of it is a stream", query.body, _NO_TIME)
         return self.problems
@@ -215,6 +217,21 @@ class _QueryCheck:
                     message = "what may be missing is looked for at any time before, also before the other operands"
                     hint = "write FILTER NOT EXISTS, or EQUALSOPTIONAL with the whole pattern once more"
                     self._add("W251", message, inner, hint)
+
+    def _refuse_unbound_joins(self, query: s.StreamQuery) -> None:
+        """Refuse joins on variables that may be unbound: `snoop_recent` keeps the last instance of each key."""
+        todo: list[s.Element] = [query.body]
+        while todo:
+            element = todo.pop()
+            parts = parts_of(element)
+            todo += parts
+            joined = parts if isinstance(element, s.GroupPattern | s.Chain) else ()
+            for i, part in enumerate(joined[1:], start=1):
+                shared = variables_of(joined[:i]).keys() & variables_of((part,))
+                unsure = shared - (always_bound(joined[:i]) & always_bound((part,)))
+                if unsure and not isinstance(part, s.BindAs):
+                    message = f"?{min(unsure)} may be unbound, and joins under the policy snoop_recent"
+                    self._add("E261", message, part, "use another policy, or bind it on both sides")
 
 
 def _beside(chain: s.Chain, group: s.GroupPattern) -> str:

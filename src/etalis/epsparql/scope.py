@@ -16,7 +16,7 @@ def is_visible(name: str) -> bool:
 def selected(query: s.StreamQuery) -> tuple[str, ...]:
     """Return the names that a SELECT reports: its items, or all visible variables of its body as they appear."""
     if query.items is not None:
-        return tuple(item.variable.name for item in query.items)
+        return tuple(dict.fromkeys(item.variable.name for item in query.items))
     elements: tuple[s.Element, ...] = (query.body,) if query.values is None else (query.body, query.values)
     return tuple(name for name in variables_of(elements) if is_visible(name))
 

@@ -10,23 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from etalis.data.values import Value
 from etalis.epsparql import syntax as s
 from etalis.epsparql.reads import NEVER, Predicates, path_time, plain_predicates, time_of
 from etalis.epsparql.scope import is_visible, term_variables
 from etalis.epsparql.windows import is_windowed
 from etalis.errors import Problem
-from etalis.language.syntax import Const, Term, Var
+from etalis.language.syntax import Const, Var
 from etalis.logic.tabling.components import number_components
 
 BACK, SAME, MISSING = "back", "same", "missing"  # how a pattern looks at the stamp of its solution
 
 
 class StampLook(NamedTuple):
-    """A triple pattern that reads a stream, how it looks at its stamp, and the stream that is named around it."""
+    """A triple pattern that reads a stream, how it looks at its stamp, and which streams it reads, or all."""
 
     pattern: s.Triple
     at: str
-    stream: Term | None
+    streams: frozenset[Value] | None
 
 
 def order(unit: s.Unit, known: Predicates) -> list[list[int]]:
@@ -78,10 +79,9 @@ def _edges(unit: s.Unit, known: Predicates) -> dict[int, dict[int, StampLook]]:
 
 def may_read(look: StampLook, maker: s.StreamQuery, known: Predicates) -> bool:
     """Tell whether a pattern may read what a CONSTRUCT makes."""
-    if look.stream is not None and isinstance(look.stream, Const):
-        word, name = maker.registered or (None, None)
-        if word == "query" or name != look.stream.value:
-            return False
+    word, name = maker.registered or ("query", None)
+    if look.streams is not None and (word == "query" or name not in look.streams):
+        return False
     pattern = look.pattern
     plain = [s.Triple(pattern.subject, p, pattern.object) for p in plain_predicates(pattern.predicate)]
     if plain[0].predicate is not pattern.predicate:  # the ends of a path are those of none of its steps
@@ -93,33 +93,38 @@ _ANY = Var("any")
 
 
 def looks_of(query: s.StreamQuery, known: Predicates) -> Iterator[StampLook]:
-    """Yield how the streamed patterns of a query look at the stamp of its solutions."""
-    todo: list[tuple[s.Element, str, Term | None, bool]] = [(query.body, SAME, None, False)]
-    if is_windowed(query):
-        todo = [(query.body, MISSING, None, True)]
+    """Yield how the streamed patterns of a query look at the stamp of its solutions; all of a window may be missing."""
+    is_window = is_windowed(query)
+    names = frozenset(
+        d.iri if d.kind == "stream" else d.stream for d in query.datasets if d.kind in ("stream", "window")
+    )
+    todo: list[tuple[s.Element, str, frozenset[Value] | None, bool]]
+    todo = [(query.body, MISSING if is_window else SAME, names or None, is_window)]
     while todo:
-        element, at, stream, is_scoped = todo.pop()
+        element, at, streams, is_scoped = todo.pop()
         match element:
             case s.Triple(predicate=predicate):
-                if path_time(predicate, known, is_scoped) != NEVER:
-                    yield StampLook(element, at, stream)
+                if is_window or path_time(predicate, known, is_scoped) != NEVER:
+                    yield StampLook(element, at, streams)
             case s.Chain(groups=groups, operators=operators):
                 for i, group in enumerate(groups):
-                    todo.append((group, _at(at, operators, i), stream, is_scoped))
+                    todo.append((group, _at(at, operators, i), streams, is_scoped))
             case s.GroupPattern(elements=parts) | s.Alternatives(groups=parts):
-                todo += [(part, at, stream, is_scoped) for part in parts]
+                todo += [(part, at, streams, is_scoped) for part in parts]
             case s.Optional(group=group):
                 is_timed = time_of(group, known, is_scoped) != NEVER
-                todo.append((group, MISSING if is_timed and at == SAME else at, stream, is_scoped))
-            case s.Exists(group=group):
-                todo.append((group, BACK, stream, is_scoped))
+                todo.append((group, MISSING if is_timed and at == SAME else at, streams, is_scoped))
+            case s.Exists(group=group) | s.Minus(group=group):
+                todo.append((group, at if is_window else BACK, streams, is_scoped))
             case s.Scoped(kind=kind, name=name, group=group):
+                if kind == "stream":
+                    streams = frozenset({name.value}) if isinstance(name, Const) else None
                 if kind != "graph":  # what is constructed is in no graph
-                    todo.append((group, at, name if kind == "stream" else stream, True))
+                    todo.append((group, at, streams, True))
             case s.SubSelect(query=inner):
-                todo.append((inner.body, at, stream, is_scoped))
+                todo.append((inner.body, at, streams, is_scoped))
             case s.Folded(triple=triple):
-                yield StampLook(triple, at, stream)
+                yield StampLook(triple, at, streams)
 
 
 def _at(around: str, operators: tuple[str, ...], place: int) -> str:

@@ -9,11 +9,12 @@ from types import MappingProxyType
 from etalis.data.values import Value, decimal_text
 from etalis.epsparql.read.expressions import COMPARED, LEVELS
 from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS
-from etalis.epsparql.read.namespaces import KNOWN, RDF, bare
+from etalis.epsparql.read.namespaces import KNOWN, bare
 from etalis.epsparql.read.words import KEYWORDS
 from etalis.errors import Problem, ProgramError
 from etalis.language.read.reader import MAX_DEPTH
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
+from etalis.logic.rdf.entailment import RDF
 from etalis.logic.rdf.exact_terms import STRING, escape, kind_of, split_literal
 
 _LOCAL = re.compile(r"[^\W\d_](?:[\w\-]*\w)?")

@@ -23,7 +23,7 @@ def is_windowed(query: s.StreamQuery) -> bool:
 
 
 def sliding_range(query: s.StreamQuery) -> int | None:
-    """Return the shortest RANGE of a query whose windows have no STEP."""
+    """Return the RANGE of a query whose window has no STEP."""
     ranges = [d.window.range for d in query.datasets if d.window is not None]
     return min(ranges, default=None) if not is_windowed(query) else None
 
@@ -53,7 +53,12 @@ def window_problems(query: s.StreamQuery) -> Iterator[Problem]:
     if is_windowed(query):
         yield from _steps(query)
         yield from _timeless(query)
-    elif has_aggregates(query) and sliding_range(query) is None:
+        return
+    ranges = {d.window.range for d in query.datasets if d.window is not None}
+    if len(ranges) > 1:
+        hint = "give them one RANGE, or a STEP"
+        yield Problem("E258", "windows of different RANGEs that slide together", query.span, hint)
+    if has_aggregates(query) and not ranges:
         hint = "give the window: FROM STREAM <s> [RANGE PT10M STEP PT1M]"
         yield Problem("E259", "an aggregate without a window: a stream has no end", query.span, hint)
 
@@ -61,9 +66,10 @@ def window_problems(query: s.StreamQuery) -> Iterator[Problem]:
 def _steps(query: s.StreamQuery) -> Iterator[Problem]:
     steps = {d.window.step for d in query.datasets if d.window is not None}
     for dataset in query.datasets:
-        if dataset.window is not None and dataset.window.step is None:
+        is_stream = dataset.kind in ("stream", "window")
+        if is_stream and (dataset.window is None or dataset.window.step is None):
             hint = "write [RANGE ... STEP ...]"
-            yield Problem("E258", "a window without STEP beside others that have one", dataset.span, hint)
+            yield Problem("E258", "a stream without STEP beside windows that have one", dataset.span, hint)
     if len(steps - {None}) > 1:
         hint = "windows of a query are looked at together: give them one STEP"
         yield Problem("E258", "windows of different STEPs in one query", query.span, hint)

@@ -207,6 +207,9 @@ def write(
     """
     name = str(path)
     kind = format_of(name, format)
+    if kind in _QUADS:
+        hint = "give .jsonl, .csv or .parquet; the triples of a CONSTRUCT as TriG: etalis.epsparql.results.to_trig"
+        raise InputError(Problem("E407", f"results are not written as {kind}", hint=hint))
     if kind in ("jsonl", "events"):
         with open(name, "a" if append else "w", encoding="utf-8", newline="", buffering=1 if live else -1) as file:
             return _write_lines(events, file, json_of if kind == "jsonl" else clause_of, times)

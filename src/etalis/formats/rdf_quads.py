@@ -44,53 +44,48 @@ _BAD: Interval = (1, 0)  # of an element that is not taken
 
 
 class _Lines:
-    """Hands lines to the parser, no more than it asks for, and keeps those that no quad came from yet."""
+    """Hands lines to the parser, no more than it asks for, and knows which was the last."""
 
-    __slots__ = ("_lines", "_nesting", "_rest", "last", "number", "pending")
+    __slots__ = ("_lines", "_nesting", "_rest", "has_passed", "last", "number")
 
     def __init__(self, lines: Iterable[Any]) -> None:
         self._lines = iter(lines)
         self._rest = b""
         self._nesting = NestingGuard()
+        self.has_passed = False  # a quad since depth was last measured
         self.number = 0
         self.last = b""
-        self.pending: list[bytes] = []
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         """Return the next line, or what of it fits."""
         piece = self._rest
         if not piece:
             line = next(self._lines, None)
             if line is None:
                 return b""
-            piece = line if line.__class__ is bytes else line.encode(errors="surrogateescape")
             self.number += 1
-            if self.number == 1:
-                piece = piece.removeprefix(BOM_UTF8)
+            piece = self.last = to_bytes(line, self.number)
             if b"<<" in piece:
-                self._nesting.depth = self._nesting.depth if self.pending else 0
+                self._nesting.depth = 0 if self.has_passed else self._nesting.depth
+                self.has_passed = False
                 self._nesting.feed(piece)
-            self.pending.append(piece)
-            self.last = piece
-        if len(piece) <= size or size < 0:
+        if len(piece) <= size:
             self._rest = b""
             return piece
         self._rest = piece[size:]
         return piece[:size]
 
-    def again(self) -> Iterator[bytes]:
-        """Yield the lines that no quad came from once more, each by itself."""
-        last, some, self._rest = self.number, self.pending.copy(), b""
-        self.pending.clear()
-        for back, line in enumerate(some, 1 - len(some)):
-            self.number, self.last = last + back, line
-            yield line
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self._lines:
+            self.number += 1
+            self.last = to_bytes(line, self.number)
+            yield self.last
 
     def block(self) -> list[bytes]:
         """Return the next lines, some at a time."""
         some = list(islice(self._lines, BLOCK))
         if some and not self.number:
-            some[0] = some[0].removeprefix(BOM_UTF8) or b"\n"
+            some[0] = to_bytes(some[0], 1) or b"\n"
         self.number += len(some)
         return some
 
@@ -115,14 +110,8 @@ def read_nquads(lines: Iterable[Any], source: str, reading: Reading) -> Iterator
     if isinstance(lines, BufferedIOBase):
         while some := handed.block():
             yield from _read_block(some, elements, parse)
-        yield from elements.end()
-        return
-    while True:
-        try:
-            yield from elements.take(parse(handed))
-            break
-        except SyntaxError:
-            yield from _read_lines(handed.again(), elements, parse)
+    else:
+        yield from _read_lines(handed, elements, parse)
     yield from elements.end()
 
 
@@ -152,13 +141,15 @@ def _read_lines(some: Iterable[bytes], elements: _Elements, parse: Parse) -> Ite
     for line in some:
         try:
             NestingGuard().feed(line)
-            yield from elements.take(parse(line))
+            quads = list(parse(line))
         except SyntaxError as error:
             place = lines.place(elements.source)
             yield Bad(place, _refuse(error, place, "N-Quads").problems[0])
         except InputError as error:
             place = lines.place(elements.source)
             yield Bad(place, place.blame(error).problems[0])
+        else:
+            yield from elements.take(quads)
 
 
 def read_trig(lines: Iterable[Any], source: str, reading: Reading) -> Iterator[Item]:
@@ -205,12 +196,12 @@ class _Elements:
 
     def take(self, quads: Iterable[Any]) -> Iterator[Item]:
         """Yield the events of quads, and what cannot be read."""
-        lines, blank, pending, source, kind = self.lines, self.blank, self.lines.pending, self.source, self.event
+        lines, blank, source, kind = self.lines, self.blank, self.source, self.event
         is_plain = kind.arity == 3 and not self.reading.retracts
         for quad in quads:
             s, p, rest = str(quad).split(" ", 2)
             cut = rest.find(" ", rest.rfind('"')) if rest[0] == '"' else rest.find(" ")
-            pending.clear()
+            lines.has_passed = True
             if s[0] == "_":
                 s = blank(s)
             if cut < 0:
@@ -329,6 +320,12 @@ class _Elements:
             hint = f'tell it in the default graph: {g} {self.properties[0]} "2026-01-31T12:00:00Z" .'
             yield Bad(Place(self.source, line), Problem("E404", message, hint=hint))
         self.held.clear()
+
+
+def to_bytes(line: Any, number: int) -> bytes:
+    """Return a line as UTF-8, the first without a byte order mark."""
+    piece: bytes = line if line.__class__ is bytes else line.encode(errors="surrogateescape")
+    return piece.removeprefix(BOM_UTF8) if number == 1 else piece
 
 
 def show_line(line: bytes) -> str:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from etalis.language.check.goals import Indicator
-from etalis.language.outer.strata import Judge, Levels, join_level, solve
+from etalis.language.outer.strata import Judge, Levels, MadeAtom, join_level, level_of, outline_atom, solve
 from etalis.plan import algebra as p
 
 
-def find_levels(heads: Iterable[p.Head], kinds: Mapping[Indicator, int]) -> Levels:
-    """Return the levels of the outer joins of some rules, by the ids of their nodes; `kinds` are known beforehand."""
+def find_levels(heads: Iterable[p.Head], made: Mapping[MadeAtom, int]) -> Levels:
+    """Return the levels of the outer joins of some rules, by the ids of their nodes; `made` is known beforehand."""
     several = list(heads)
     most = sum(isinstance(n, p.Join) and n.alone is not None for head in several for n in p.walk(head.body))
-    most += max(kinds.values(), default=0)
-    return solve([(head.kind, _judge(head)) for head in several], most, kinds)[0]
+    most += max(made.values(), default=0)
+    judges = [(outline_atom(head.event.name, head.event.args), _judge(head)) for head in several]
+    return solve(judges, most, made)[0]
 
 
 def _judge(head: p.Head) -> Judge:
-    def judge(kinds: Mapping[Indicator, int], levels: Levels) -> int:
+    def judge(made: Mapping[MadeAtom, int], levels: Levels) -> int:
         found: dict[int, int] = {}
         for node in reversed(list(p.walk(head.body))):
             parts = [found[id(part)] for part in p.children(node)]
-            found[id(node)] = _level(node, parts, kinds)
+            found[id(node)] = _level(node, parts, made)
             if isinstance(node, p.Join) and node.alone is not None:
                 levels[id(node)] = found[id(node)]
         return 0 if head.alarm is not None and head.alarm.kind == "after" else found[id(head.body)]
@@ -30,10 +30,10 @@ def _judge(head: p.Head) -> Judge:
     return judge
 
 
-def _level(node: p.Node, parts: list[int], kinds: Mapping[Indicator, int]) -> int:
+def _level(node: p.Node, parts: list[int], made: Mapping[MadeAtom, int]) -> int:
     match node:
         case p.Source(name=name, args=args):
-            return kinds.get((name, len(args)), 0)
+            return level_of(made, name, args)
         case p.Join(relation=relation, alone=alone):
             return join_level(relation, alone, (parts[0], parts[1]))
         case p.Repetition():

@@ -183,7 +183,7 @@ class RuleSet:
             self._infer_types,
             self.program.signatures,
             self.computed,
-            find_levels([planned.head for planned, _ in self.rules], self.program.kind_levels),
+            find_levels([planned.head for planned, _ in self.rules], self.program.made_levels),
         )
         if self.settings.justification_limit is not None:
             compiler.told = self.settings.justification_limit

@@ -59,6 +59,9 @@ REFUSED = {
     "SELECT ?a FROM STREAM :s [RANGE 10 STEP 5] { {?a :p ?b} SEQ {?a :q ?c} }": ("E258", "{?a :p ?b} SEQ {?a :q ?c}"),
     "SELECT ?a { ?a :price ?x . WINDOW :w {?a :p ?b} }": ("E258", "WINDOW :w {?a :p ?b}"),
     "SELECT (COUNT(*) AS ?n) {?c :price ?x}": ("E259", "SELECT (COUNT(*) AS ?n) {?c :price ?x}"),
+    "SELECT ?a FROM STREAM :s [RANGE 10 STEP 5] FROM STREAM :t {?a :p ?b}": ("E258", "FROM STREAM :t"),
+    "SELECT ?c { {{?c :p ?x} UNION {?d :q ?x}} SEQ {?c :r ?y} } POLICY snoop_recent": ("E261", "{?c :r ?y}"),
+    "REGISTER RSTREAM :s AS CONSTRUCT {?c :p 1} FROM STREAM :s [RANGE 9 STEP 5] {?c :p ?x}": ("E255", "?c :p ?x"),
     "SELECT ?a FROM NAMED <http://x/g> {?a :price ?x}": ("E260", "FROM NAMED <http://x/g>"),
 }  # fmt: skip
 
@@ -102,6 +105,8 @@ TAKEN = [
     "CONSTRUCT {?x :r 1} { {?x :p ?y} EQUALSOPTIONAL { {?x :r ?z} SEQ {?x :p ?y} } FILTER(!BOUND(?z)) }",
     "CONSTRUCT {?x :r 1} { {?x :r ?z} OPTIONALSEQ {?x :p ?y} FILTER(!BOUND(?z)) }",
     "CONSTRUCT {?x :r 1} { {?x :p ?y} EQUALSOPTIONAL {?x :r 2} }",
+    "SELECT ?c { {?c :p ?x} SEQ {?c :r ?y} } POLICY snoop_recent",
+    "REGISTER RSTREAM :t AS CONSTRUCT {?c :p 1} FROM STREAM :s [RANGE 9 STEP 5] {?c :p ?x}",
 ]  # fmt: skip
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from random import Random
 
+import pyoxigraph
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.epsparql.printer import print_unit
 from etalis.epsparql.read import read_unit
+from etalis.epsparql.read.namespaces import KNOWN
 from helpers.chapter_seven import QUERIES, RUNNING_COUNT
-from helpers.random_queries import QueryMaker
+from helpers.random_queries import PlainQueryMaker, QueryMaker
 
 HOME = "http://x/"
 
@@ -21,6 +23,12 @@ def test_what_is_printed_reads_as_what_was_printed(random: Random) -> None:
     unit = QueryMaker(random).unit()
     assert read_unit(print_unit(unit)) == unit
     assert read_unit(print_unit(unit, prefixes={"ex": HOME, "": "urn:n:"})) == unit
+
+
+@given(st.randoms(use_true_random=False))
+def test_what_has_no_time_is_printed_as_sparql(random: Random) -> None:
+    known = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in KNOWN.items())
+    pyoxigraph.Store().query(known + print_unit(PlainQueryMaker(random).unit()))
 
 
 @pytest.mark.parametrize("text", QUERIES)

@@ -104,6 +104,8 @@ def test_a_result_that_cannot_be_read_again_is_an_error() -> None:
     with pytest.raises(ExpressionError):
         evaluate_term(("replace", "x" * 10_000, "x", "y" * 200))
     with pytest.raises(ExpressionError):
+        evaluate_term(("replace", "x" * 10_000, "x+", "$0" * 200))
+    with pytest.raises(ExpressionError):
         evaluate_term(("regex", "x", "x" * 2_000))
     with pytest.raises(ExpressionError):
         evaluate_term(("md5", "\ud800"))

@@ -62,14 +62,18 @@ def _check_names(r: QueryText, query: s.StreamQuery) -> None:
     """Report names that are given twice, and variables that nothing binds."""
     known = {**variables_of((query.body,)), **dict.fromkeys(item.variable.name for item in query.groups or ())}
     known |= variables_of(() if query.values is None else (query.values,))
+    names: set[str] = set()
     for item in query.items or ():
         name = item.variable.name
-        if item.expression is None:
+        if name in names:
+            r.report("E135", f"?{name} is selected twice", _place(r, item.variable))
+        elif item.expression is None:
             _check_bound(r, item.variable, known, "it is never bound")
         elif name in known:
             hint = "choose another name behind AS"
             r.report("E135", f"?{name} has a value already", _place(r, item.variable), hint)
-        known[name] = None
+        names.add(name)
+    known |= dict.fromkeys(names)
     for triple in query.template:
         for term in (triple.subject, triple.predicate, triple.object):
             if isinstance(term, Var) and is_visible(term.name):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from etalis.epsparql.read.literals import read_string
-from etalis.epsparql.read.namespaces import XSD
 from etalis.epsparql.read.query_text import QueryText, describe
 from etalis.epsparql.read.terms import read_iri
 from etalis.epsparql.read.words import KEYWORDS
+from etalis.logic.knowledge.cell_values import XSD
 from etalis.temporal.duration import UNITS, DurationError, iso_end, parse_duration, parse_iso
 from etalis.temporal.interval import MICROSECONDS
 

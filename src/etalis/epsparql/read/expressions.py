@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, SAME, arity_problem
 from etalis.epsparql.read.literals import is_signed_number, read_signed_number, read_string
-from etalis.epsparql.read.namespaces import XSD
 from etalis.epsparql.read.query_text import QueryText, describe
 from etalis.epsparql.read.terms import (
     begins_call,
@@ -23,6 +22,7 @@ from etalis.epsparql.read.words import REFUSED_FUNCTIONS
 from etalis.language.check.spelling import nearest, suggest
 from etalis.language.read.reader import MAX_DEPTH as MAX_TERM_DEPTH
 from etalis.language.syntax import Compound, Const, Term, Var
+from etalis.logic.knowledge.cell_values import XSD
 from etalis.logic.rdf.exact_terms import make_literal
 
 COMPARISONS = frozenset(("=", "!=", "<", ">", "<=", ">="))

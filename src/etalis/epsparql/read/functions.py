@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from etalis.epsparql.read.namespaces import XSD
 from etalis.epsparql.windows import AGGREGATES as AGGREGATE_NAMES
 from etalis.epsparql.windows import TIMES
+from etalis.logic.knowledge.cell_values import XSD
 from etalis.logic.sparql.functions import FUNCTIONS as COMPUTED
 
 SAME: Mapping[str, str] = MappingProxyType({"uri": "iri", "isuri": "isiri"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from etalis.data.values import MAX_DIGITS
-from etalis.epsparql.read.namespaces import XSD
 from etalis.epsparql.read.query_text import QueryText, describe
 from etalis.language.syntax import Const
+from etalis.logic.knowledge.cell_values import XSD
 from etalis.logic.rdf.exact_terms import make_literal
 
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([\s\S]))")

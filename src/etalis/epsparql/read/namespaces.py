@@ -12,10 +12,10 @@ from types import MappingProxyType
 
 from etalis.epsparql.read.iris import resolve_iri, unescape_iri
 from etalis.language.check.spelling import nearest
+from etalis.logic.knowledge.cell_values import XSD
+from etalis.logic.rdf.entailment import RDF, RDFS
+from etalis.logic.rdf.exact_terms import UNBOUND
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 PROV = "http://www.w3.org/ns/prov#"
 KNOWN: Mapping[str, str] = MappingProxyType({"rdf": RDF, "rdfs": RDFS, "xsd": XSD, "prov": PROV})
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
@@ -76,6 +76,8 @@ class Namespaces:
 
     def bare_name(self, text: str) -> str:
         """Return what a name without prefix stands for: an IRI of the vocabulary, or the atom."""
+        if self.atoms and text == UNBOUND:
+            raise UnknownNameError(f"`{text}` stands for no value", f'put it in quotes: "{text}"')
         if self.atoms:
             return text
         if self.vocabulary is None:

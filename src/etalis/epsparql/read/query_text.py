@@ -100,7 +100,8 @@ class QueryText:
         opened = self.tokens[opening]
         if self.token.kind == "eof" or self.begins_query():
             raise self.refusal("E107", f"`{opened.text}` is never closed", opened, f"add `{sign}`")
-        raise self.refusal("E108", f"expected `{sign}`, found {describe(self.token)}", self.token)
+        hint = "put a space behind the sign <" if self.token.kind == "iri" and sign == ")" else None
+        raise self.refusal("E108", f"expected `{sign}`, found {describe(self.token)}", self.token, hint)
 
     def begins_query(self) -> bool:
         """Tell whether the next token can only begin another query, or its prologue."""

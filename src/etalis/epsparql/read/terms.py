@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from etalis.epsparql.read.literals import boolean, is_signed_number, read_number, read_signed_number, read_string
-from etalis.epsparql.read.namespaces import XSD, UnknownNameError, bare
+from etalis.epsparql.read.namespaces import UnknownNameError, bare
 from etalis.epsparql.read.query_text import QueryText, ReadingError, describe
 from etalis.epsparql.read.words import KEYWORDS
 from etalis.language.syntax import Const, Term, Var
+from etalis.logic.knowledge.cell_values import XSD
 from etalis.logic.rdf.exact_terms import make_literal
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from etalis.epsparql.read.namespaces import RDF
 from etalis.epsparql.read.query_text import QueryText, ReadingError, describe
 from etalis.epsparql.read.terms import (
     begins_constant,
@@ -18,6 +17,7 @@ from etalis.epsparql.read.terms import (
 from etalis.epsparql.read.words import ELEMENTS, KEYWORDS, TEMPORAL
 from etalis.epsparql.syntax import Triple
 from etalis.language.syntax import Compound, Const, Term, Var
+from etalis.logic.rdf.entailment import RDF
 from etalis.logic.rdf.exact_terms import kind_of
 
 TYPE = f"<{RDF}type>"

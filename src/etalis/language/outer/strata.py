@@ -11,33 +11,53 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TypeAlias
 
 from etalis.language import syntax as s
-from etalis.language.check.goals import Indicator
 from etalis.language.check.recursion import can_come_last
 from etalis.language.traversal import fold, postorder
 from etalis.temporal.relation import Relation
 
 Levels: TypeAlias = dict[Hashable, int]  # of outer operators
-Judge: TypeAlias = Callable[
-    [Mapping[Indicator, int], Levels], int
-]  # the level of a rule by those of the kinds it reads
+MadeAtom: TypeAlias = tuple[str, tuple[Hashable | None, ...]]  # of a head: its name, and its constants in their places
+Judge: TypeAlias = Callable[[Mapping[MadeAtom, int], Levels], int]  # the level of a rule by those of what it reads
+
+
+def outline_atom(name: str, args: Iterable[s.Term]) -> MadeAtom:
+    """Return what is known of the atoms that a head makes.
+
+    >>> outline_atom("rdf", (s.Var("S"), s.Const("price")))
+    ('rdf', (None, 'price'))
+    """
+    return name, tuple(arg.value if isinstance(arg, s.Const) else None for arg in args)
+
+
+def level_of(made: Mapping[MadeAtom, int], name: str, args: Iterable[s.Term]) -> int:
+    """Return the highest level of what a pattern may read."""
+    _, wanted = outline_atom(name, args)
+    return max(
+        (level for (other, given), level in made.items() if other == name and _may_match(given, wanted)), default=0
+    )
+
+
+def _may_match(given: tuple[Hashable | None, ...], wanted: tuple[Hashable | None, ...]) -> bool:
+    pairs = zip(given, wanted, strict=False)
+    return len(given) == len(wanted) and all(a is None or b is None or a == b for a, b in pairs)
 
 
 def solve(
-    rules: Iterable[tuple[Indicator, Judge]], most: int, known: Mapping[Indicator, int] | None = None
-) -> tuple[Levels, dict[Indicator, int]]:
-    """Return the levels of all operators and kinds; one above `most`, which is how many there are, is on a cycle."""
+    rules: Iterable[tuple[MadeAtom, Judge]], most: int, known: Mapping[MadeAtom, int] | None = None
+) -> tuple[Levels, dict[MadeAtom, int]]:
+    """Return the levels of all operators and heads; one above `most`, which is how many there are, is on a cycle."""
     several = list(rules)
-    kinds: dict[Indicator, int] = dict(known or {})
+    made: dict[MadeAtom, int] = dict(known or {})
     levels: Levels = {}
     changed = True
     while changed:
         changed = False
         for head, judge in several:
-            found = min(judge(kinds, levels), most + 1)
-            if found > kinds.get(head, 0):
-                kinds[head] = found
+            found = min(judge(made, levels), most + 1)
+            if found > made.get(head, 0):
+                made[head] = found
                 changed = True
-    return levels, kinds
+    return levels, made
 
 
 def join_level(row: Relation, alone: s.Side | None, parts: tuple[int, int]) -> int:
@@ -51,14 +71,14 @@ def join_level(row: Relation, alone: s.Side | None, parts: tuple[int, int]) -> i
     return max(parts[side], parts[1 - side] + 1)
 
 
-def find_levels(rules: Iterable[s.Rule], table: Mapping[str, Relation]) -> tuple[Levels, dict[Indicator, int]]:
+def find_levels(rules: Iterable[s.Rule], table: Mapping[str, Relation]) -> tuple[Levels, dict[MadeAtom, int]]:
     """Return the levels of the outer operators of some rules, by the ids of their nodes, and of what the rules make.
 
     Those above `most_levels` are on a cycle.
     """
     several = list(rules)
     most = most_levels(several)
-    judges = [((rule.head.name, len(rule.head.args)), _judge(rule, table)) for rule in several] if most else []
+    judges = [(outline_atom(rule.head.name, rule.head.args), _judge(rule, table)) for rule in several] if most else []
     return solve(judges, most)
 
 
@@ -68,14 +88,14 @@ def most_levels(rules: Iterable[s.Rule]) -> int:
 
 
 def _judge(rule: s.Rule, table: Mapping[str, Relation]) -> Judge:
-    def judge(kinds: Mapping[Indicator, int], levels: Levels) -> int:
+    def judge(made: Mapping[MadeAtom, int], levels: Levels) -> int:
         def combine(node: s.Pattern, parts: tuple[int, ...]) -> int:
             match node:
                 case (
                     s.EventPattern(name=name, args=args)
                     | s.SubRule(rule=s.Rule(head=s.EventPattern(name=name, args=args)))
                 ):
-                    return kinds.get((name, len(args)), 0)
+                    return level_of(made, name, args)
                 case s.Binary(right=s.Aggregate()):
                     return max(parts)
                 case s.Binary(operator=operator, alone=alone):

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from etalis.data.values import Real, Value
+from etalis.logic.errors import LogicLimitError
 from etalis.logic.inline.scope import GoalScope, Operand, normal
+from etalis.logic.inline.steps import DeclineError
 from etalis.logic.rdf.exact_terms import UNBOUND
 from etalis.logic.sparql.effective_boolean import truth_of
 from etalis.logic.sparql.errors import ExpressionError
@@ -242,7 +244,10 @@ def _judged(scope: GoalScope, term: Term, *, wanted: bool) -> str:
 def _call(scope: GoalScope, term: Term, make: Callable[[Evaluator], Callable[..., Any]]) -> str:
     """Return the call of a function of the values that an expression reads."""
     read = [v for v in dict.fromkeys(variables(term)) if v in scope.known]
-    function = make(compile_expression(term, {variable: place for place, variable in enumerate(read)}))
+    try:
+        function = make(compile_expression(term, {variable: place for place, variable in enumerate(read)}))
+    except LogicLimitError:
+        raise DeclineError from None  # which the solver reports
     return f"{scope.shared.constant(function)}({', '.join(scope.known[v].text for v in read)})"
 
 

@@ -12,11 +12,12 @@ from decimal import Decimal
 from hashlib import blake2b
 from typing import Any
 
-from etalis.data.scalars import show, to_python
+from etalis.data.scalars import is_numpy_time, show, to_python
 from etalis.data.values import Value
 from etalis.errors import EtalisError, EventError, Problem
 from etalis.logic.knowledge.cell_values import XSD
 from etalis.logic.rdf.exact_terms import BOOLEAN, DOUBLE, UNBOUND, decode, double_text, encode, make_literal, unescape
+from etalis.temporal.interval import to_iso, to_time
 
 _LITERAL = re.compile(r'"(?:[^"\\\n\r]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>"]*>)?')
 _KINDS = {"subject": ("<", "_:"), "predicate": ("<",), "graph": ("<", "_:"), "stream": ("<",)}
@@ -50,6 +51,8 @@ def to_exact(given: Any) -> Value:
     """
     if given.__class__.__name__ in _OXIGRAPH and hasattr(given, "__match_args__"):
         return encode(given)
+    if is_numpy_time(given):
+        return make_literal(to_iso(to_time(given)), XSD + "dateTime")
     match to_python(given):
         case str() as text:
             return parse_term(text)
@@ -96,9 +99,7 @@ class BlankNodes:
     __slots__ = ("_digest", "_numbers")
 
     def __init__(self, *document: object) -> None:
-        self._digest = blake2b(
-            "\0".join(map(str, document)).encode(errors="surrogateescape"), digest_size=8
-        ).hexdigest()
+        self._digest = blake2b("\0".join(map(str, document)).encode(errors="surrogatepass"), digest_size=8).hexdigest()
         self._numbers: dict[str, str] = {}
 
     def name(self, label: str) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from collections.abc import Callable
 
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.term_functions import simple
-from etalis.logic.sparql.text_functions import LONGEST, bounded, like, text_of
+from etalis.logic.sparql.text_functions import LONGEST, like, text_of
 from etalis.logic.sparql.values import Known
 
 LONGEST_PATTERN = 1_000
@@ -37,12 +36,18 @@ def replace(a: Known, pattern: Known, replacement: Known, flags: Known = "") -> 
     if found.search("") is not None:
         raise ExpressionError("a pattern that finds the empty text")
     written = simple(replacement)
-    fill = (lambda _: written) if "q" in simple(flags) else _read_replacement(written, found.groups)
-    if len(text) * max(len(written), 1) > LONGEST:
-        parts = sum(1 for _ in found.finditer(text))
-        if parts * len(written) > LONGEST:
+    parts = [written] if "q" in simple(flags) else _read_replacement(written, found.groups)
+    size = len(text)
+
+    def fill(match: re.Match[str]) -> str:
+        nonlocal size
+        pieces = [part if isinstance(part, str) else match[part] or "" for part in parts]
+        size += sum(map(len, pieces))
+        if size > LONGEST:
             raise ExpressionError("a text that is too long")
-    return like(a, bounded(found.sub(fill, text)))
+        return "".join(pieces)
+
+    return like(a, found.sub(fill, text))
 
 
 @functools.lru_cache(_REMEMBERED)
@@ -62,9 +67,8 @@ def _compile(pattern: str, flags: str) -> re.Pattern[str]:
         raise ExpressionError("no pattern") from None
 
 
-@functools.lru_cache(_REMEMBERED)
-def _read_replacement(text: str, groups: int) -> Callable[[re.Match[str]], str]:
-    """Return what fills in a replacement: texts, and the numbers of groups."""
+def _read_replacement(text: str, groups: int) -> list[str | int]:
+    """Return the parts of a replacement: texts, and the numbers of groups."""
     parts: list[str | int] = []
     place = 0
     while place < len(text):
@@ -79,4 +83,4 @@ def _read_replacement(text: str, groups: int) -> Callable[[re.Match[str]], str]:
         while len(digits) > 1 and int(digits) > groups:
             digits, place = digits[:-1], place - 1
         parts.append(int(digits) if int(digits) <= groups else "")
-    return lambda found: "".join([part if isinstance(part, str) else found[part] or "" for part in parts])
+    return parts

@@ -30,6 +30,7 @@ from etalis.logic.sparql.times import (
 
 TRUTH = {True: f'"true"^^<{BOOLEAN}>', False: f'"false"^^<{BOOLEAN}>'}
 _REMEMBERED = 16_384
+_LONGEST_REMEMBERED = 500  # characters
 _LARGEST = 10**MAX_DIGITS
 _FLOATS = frozenset((DOUBLE, XSD + "float"))
 _NOT_FINITE = {"INF": math.inf, "+INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
@@ -83,7 +84,7 @@ def read_value(value: Value) -> Known:
     if kind is str:
         text: str = value
         if text[:1] in _MARKS:
-            return _read_marked(text)
+            return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _read_marked(text)
         if text != UNBOUND:
             return text
     raise ExpressionError("unbound" if value is None or value == UNBOUND else "no RDF term")
@@ -92,7 +93,6 @@ def read_value(value: Value) -> Known:
 _MARKS = frozenset(("<", '"', "_"))
 
 
-@functools.lru_cache(_REMEMBERED)
 def _read_marked(text: str) -> Known:
     if text.startswith("<"):
         if text.endswith(">"):
@@ -107,6 +107,9 @@ def _read_marked(text: str) -> Known:
     except EventError:
         raise ExpressionError("no RDF term") from None
     return TaggedText(lexical, language) if language is not None else read_literal(lexical, datatype)
+
+
+_remembered = functools.lru_cache(_REMEMBERED)(_read_marked)
 
 
 def read_literal(lexical: str, datatype: str) -> Known:

@@ -36,7 +36,7 @@ _PURE = _HARMLESS | frozenset(
 )
 _SAME = frozenset({("=", 2), ("==", 2)})
 _CONTROL = frozenset({(",", 2), (";", 2), ("->", 2), ("\\+", 1), ("not", 1)})
-_SILENT = (BINDS_NOTHING - COMPARISONS) | {("=", 2), ("true", 0), ("fail", 0), ("false", 0)}
+_SILENT = (BINDS_NOTHING - COMPARISONS) | {("=", 2), ("sparql", 2), ("true", 0), ("fail", 0), ("false", 0)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -420,7 +420,7 @@ class Compiler:
         newest = node.policy.keep == "newest"
         once = stores.Once.among(columns) if place == 0 and node.relation.sequential else None
         if matched:
-            local, text = code.fresh("x"), instance
+            local, text = code.fresh("j"), instance
             code(f"{local} = {text}")
             instance = local
         if self.meets_itself(entry):

@@ -1,0 +1,105 @@
+"""The dialect of the original's own parser: bare names, goals and assignments in FILTER and DO, aggregate groups."""
+
+from __future__ import annotations
+
+import pytest
+
+from etalis.epsparql import syntax as s
+from etalis.epsparql.printer import print_unit
+from etalis.epsparql.read import read_collect, read_unit
+from etalis.language.syntax import Compound, Const, ListTerm, Var
+
+COMPANY, P, Q = Var("company"), Var("p"), Var("q")
+PRICE = Const("hasStockPrice")
+
+
+def only(text: str) -> s.StreamQuery:
+    (query,) = read_unit(text, dialect="etalis").queries
+    return query
+
+
+def test_names_without_prefix_are_plain_atoms() -> None:
+    query = only("select ?p where { company1 hasStockPrice ?p . company1 ask 5 } filter (?p != none)")
+    assert query.body.elements == (
+        s.Triple(Const("company1"), PRICE, P),
+        s.Triple(Const("company1"), Const("ask"), Const(5)),
+        s.FilterBy(Compound("!=", (P, Const("none")))),
+    )
+
+
+def test_what_do_assigns_is_used_in_the_template() -> None:
+    query = only(
+        "CONSTRUCT ?company hasStockPrice ?q WHERE { ?company hasStockPrice ?p } DO ( ?q is ?p + 1 && ?q < 1000 )"
+    )
+    assert query.template == (s.Triple(COMPANY, PRICE, Q),)
+    assert query.body.elements == (
+        s.Triple(COMPANY, PRICE, P),
+        s.BindAs(Compound("+", (P, Const(1))), Q),
+        s.FilterBy(Compound("<", (Q, Const(1000)))),
+    )
+
+
+def test_a_filter_holds_comparisons_assignments_and_goals() -> None:
+    text = """
+    SELECT ?company ?bonus WHERE { ?company hasStockPrice ?p } SEQ { ?company hasStockPrice ?q } WITHIN 10
+    FILTER (?q =< ?p * 2 && ?bonus is (?q - ?p) * 100 && rdf_store(?company, hasCEO, ?ceo) && rich(?ceo, [1, f(x)]))
+    """
+    chain, comparison, assignment, stored, rich = only(text).body.elements
+    assert isinstance(chain, s.Chain)
+    assert chain.within == 10_000_000
+    assert comparison == s.FilterBy(Compound("<=", (Q, Compound("*", (P, Const(2))))))
+    assert assignment == s.BindAs(Compound("*", (Compound("-", (Q, P)), Const(100))), Var("bonus"))
+    assert stored == s.AskGoal(Compound("rdf_store", (COMPANY, Const("hasCEO"), Var("ceo"))))
+    inner = ListTerm((Const(1), Compound("f", (Const("x"),))))
+    assert rich == s.AskGoal(Compound("rich", (Var("ceo"), inner)))
+
+
+def test_a_disjunction_is_one_condition() -> None:
+    (_, test) = only("SELECT ?p { ?company hasStockPrice ?p } FILTER (?p =:= 1 || ?p == 2)").body.elements
+    assert test == s.FilterBy(Compound("||", (Compound("=", (P, Const(1))), Compound("=", (P, Const(2))))))
+
+
+def test_what_only_prints_is_left_out_with_a_note() -> None:
+    text = "SELECT ?p { ?company hasStockPrice ?p } FILTER (write(?p) && write_space(2) && ?p > 1 && write_nl(1))"
+    unit, problems = read_collect(text, dialect="etalis")
+    assert len(unit.queries[0].body.elements) == 2
+    assert [(p.code, p.message) for p in problems] == [
+        ("W130", "write is left out"), ("W130", "write_space is left out"), ("W130", "write_nl is left out")
+    ]  # fmt: skip
+
+
+def test_a_group_may_be_an_aggregate() -> None:
+    text = "SELECT ?s { aggregate(sum(?p), rdf(?company, hasStockPrice, ?p), ?s) }"
+    (chain,) = only(f"{text} SEQ {{ aggregate(count, rdf(x, y, z), ?n) }}").body.elements
+    assert isinstance(chain, s.Chain)
+    total = s.Folded("sum", P, s.Triple(COMPANY, PRICE, P), Var("s"))
+    count = s.Folded("count", None, s.Triple(Const("x"), Const("y"), Const("z")), Var("n"))
+    assert [inner.elements for inner in chain.groups] == [(total,), (count,)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ?p { company1 hasStockPrice ?p . ?p a 'b c' . ?p 'b c' is } FILTER (p(?p, [a, f(1)]) && ?q is 2)",
+        "CONSTRUCT a hasStockPrice ?q { ?c hasStockPrice ?p } DO (?q is ?p * 1.5 && goal(?q))",
+        "SELECT ?s { aggregate(avg(?p), rdf(?c, 'x y', ?p), ?s) } WITHIN 30 FILTER (?s >= 3)",
+        "SELECT ?n { aggregate(count, rdf(?c, p, ?v), ?n) }",
+    ],
+)
+def test_the_printed_form_reads_the_same(text: str) -> None:
+    unit = read_unit(text, dialect="etalis")
+    assert read_unit(print_unit(unit), dialect="etalis") == unit
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("SELECT ?s { aggregate(total(?p), rdf(?c, q, ?p), ?s) }", "E108", "this is no aggregate over a triple"),
+        ("SELECT ?s { ?c p ?s } FILTER (?s is ?c)", "E135", "?s has a value already"),
+        ("SELECT ?s { ?c p ?s } FILTER (goal(?s,) )", "E108", "an argument is missing before `)`"),
+        ("SELECT ?s { ?c p null }", "E131", "`null` stands for no value"),
+    ],
+)
+def test_what_is_wrong_is_told(text: str, code: str, message: str) -> None:
+    _, problems = read_collect(text, dialect="etalis")
+    assert [(p.code, p.message) for p in problems] == [(code, message)]
