@@ -19,6 +19,7 @@ from etalis.epsparql.translate.solutions import (
     test_with,
 )
 from etalis.language.syntax import Aggregate, Compound, Const, ListTerm, Term, Var, Within
+from etalis.language.traversal import rewrite_term
 
 _NULL = Const("null")
 
@@ -26,7 +27,7 @@ _NULL = Const("null")
 def fold(found: Timeless, query: q.StreamQuery, names: VariableNames) -> Timeless:
     """Return what a query reports of the groups of its body's solutions."""
     local = _localize(found.binds, query, names)
-    row = Compound("row", tuple(Var(local[name]) for name in sorted(found.binds)))
+    row = ListTerm(tuple(Var(local[name]) for name in sorted(found.binds)))
     rows = Var(names.fresh("Rows"))
     body = rename_term(found.goal, local)
     groups = query.groups or ()
@@ -45,7 +46,7 @@ def slide(found: Timed, length: int, query: q.StreamQuery, names: VariableNames)
     groups = query.groups or ()
     keyed = {item.variable.name: Var(local[names.of(item.variable.name)]) for item in groups}
     cells, goals = _filled([Var(name) for name in sorted(found.binds)], found.sure, names)
-    goals.append(Compound("=", (element, Compound("row", tuple(cells)))))
+    goals.append(Compound("=", (element, ListTerm(tuple(cells)))))
     values = []
     for item in groups:
         value = Var(names.fresh(item.variable.name))
@@ -53,11 +54,11 @@ def slide(found: Timed, length: int, query: q.StreamQuery, names: VariableNames)
         goals.append(Compound("sparql", (e.to_rule(expression, names, found.binds, None), value)))
         values.append(value)
     filled, more = _filled(values, NONE, names)
-    goals += [*more, Compound("=", (key, Compound("key", tuple(filled))))]
+    goals += [*more, Compound("=", (key, ListTerm(tuple(filled))))]
     pattern = Aggregate("list", element, test_with(found.pattern, "where", conjunction(goals)), listed)
-    row = Compound("row", tuple(Var(local[name]) for name in sorted(found.binds)))
+    row = ListTerm(tuple(Var(local[name]) for name in sorted(found.binds)))
     asked = _groups(row, [], listed, found.binds, query, local, names)
-    opened = Compound("=", (key, Compound("key", tuple(keyed.values()))))
+    opened = Compound("=", (key, ListTerm(tuple(keyed.values()))))
     whole = test_with(Within(pattern, length), "where", conjunction((opened, asked)))
     return Timed(whole, NONE, frozenset(_reported(query, names)))
 
@@ -72,8 +73,23 @@ def _localize(binds: Names, query: q.StreamQuery, names: VariableNames) -> dict[
 def _named(item: q.Item, visible: Names, local: dict[str, str], names: VariableNames) -> Term:
     """Return an expression under its name; a plain variable is its own."""
     expression = item.variable if item.expression is None else item.expression
-    term = rename_term(e.to_rule(expression, names, visible, None), local)
+    term = _to_rule(expression, visible, local, names)
     return Compound("=", (Var(local[names.of(item.variable.name)]), term))
+
+
+def _to_rule(expression: Term, visible: Names, local: dict[str, str], names: VariableNames) -> Term:
+    """Return an expression with names of the fold's own; COUNT(*) is `count_rows(all)`, with DISTINCT `distinct`."""
+
+    def change(_: Term, new: Term) -> Term:
+        match new:
+            case Compound(name="count", args=()):
+                return Compound("count_rows", (Const("all"),))
+            case Compound(name="count", args=(Compound(name="distinct", args=()),)):
+                return Compound("count_rows", (Const("distinct"),))
+            case _:
+                return new
+
+    return rename_term(rewrite_term(e.to_rule(expression, names, visible, None), change), local)
 
 
 def _groups(
@@ -82,7 +98,7 @@ def _groups(
 ) -> Term:  # fmt: skip
     """Return the goal of what is reported of each group of rows."""
     visible = binds.union(local)
-    having = [rename_term(e.to_rule(test, names, visible, None), local) for test in query.having]
+    having = [_to_rule(test, visible, local, names) for test in query.having]
     items = [_named(item, visible, local, names) for item in query.items or ()]
     values = ListTerm(tuple(map(Var, _reported(query, names))))
     lists = (ListTerm(tuple(part)) for part in (keys, having, items))

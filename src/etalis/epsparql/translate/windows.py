@@ -173,7 +173,7 @@ class WindowTranslator:
         filled = (fill(variable, cell) for variable, cell in zip(columns, cells, strict=True))
         here, there, other, some = (Var(names.fresh(name)) for name in ("Rows", "Before", "Other", "Found"))
         rows = f"rows_{number}"
-        collected = Compound("findall", (Compound("row", tuple(cells)), conjunction((found.goal, *filled)), some))
+        collected = Compound("findall", (ListTerm(tuple(cells)), conjunction((found.goal, *filled)), some))
         clauses[Clause(Compound(rows, (listed, here)), conjunction((collected, Compound("sort", (some, here)))))] = None
         head = Compound(f"{word}_{number}", (listed, *columns))
         a, b = (here, there) if word == "istream" else (there, here)
@@ -181,7 +181,7 @@ class WindowTranslator:
             Compound(rows, (listed, here)),
             Compound("rows_before", (listed, there)),
             Compound("ord_subtract", (a, b, other)),
-            Compound("member", (Compound("row", tuple(columns)), other)),
+            Compound("member", (ListTerm(tuple(columns)), other)),
         )
         clauses[Clause(head, conjunction(goals))] = None
         return Timeless((head,), NONE, found.binds), rows

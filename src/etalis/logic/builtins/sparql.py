@@ -102,9 +102,9 @@ def _find_triples(machine: Machine, args: tuple[Term, ...], cont: Frame) -> Fram
 
 def _group_solutions(machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
     row, keys, having, items, rows, values = args
-    columns = {cell: place for place, cell in enumerate(_cells(row)) if isinstance(cell, Variable)}
+    columns = {cell: place for place, cell in enumerate(_cells(row, machine)) if isinstance(cell, Variable)}
     query = GroupQuery(columns, _named(keys, machine), proper_list(having, machine), _named(items, machine))
-    solutions = [_row(solution) for solution in proper_list(rows, machine)]
+    solutions = [_row(solution, machine) for solution in proper_list(rows, machine)]
     answers = (make_list(_made(value) for value in answer) for answer in query.answers(solutions))
     return machine.choose(values, answers, cont)
 
@@ -120,15 +120,12 @@ def _named(listed: Term, machine: Machine) -> list[tuple[Variable, Term]]:
     return found
 
 
-def _cells(row: Term) -> list[Term]:
-    row = deref(row)
-    if not isinstance(row, tuple):
-        raise type_error("row", row)
-    return [deref(cell) for cell in row[1:]]
+def _cells(row: Term, machine: Machine) -> list[Term]:
+    return [deref(cell) for cell in proper_list(row, machine)]
 
 
-def _row(solution: Term) -> list[Value | None]:
-    return [None if cell.__class__ is Variable else cell for cell in _cells(solution)]
+def _row(solution: Term, machine: Machine) -> list[Value | None]:
+    return [None if cell.__class__ is Variable else cell for cell in _cells(solution, machine)]
 
 
 def _made(value: Value | None) -> Term:

@@ -1,7 +1,7 @@
 """Solutions in groups, and what SPARQL's aggregates make of each group.
 
 Solutions are rows of values, None where unbound; expressions are terms over the variables of the row, with aggregates
-as `sum(E)`, `count()`, `min(distinct(E))`. Law: the order of the rows changes nothing. So SAMPLE is the least value,
+as `sum(E)`, `min(distinct(E))`, `count_rows(all)`. Law: the order of the rows changes nothing. So SAMPLE is the least value,
 GROUP_CONCAT takes them in order, and sums are exact, rounded once.
 """
 
@@ -25,6 +25,8 @@ from etalis.temporal.exact_sum import ExactSum
 
 Columns = Mapping[Variable, int]
 Named = Sequence[tuple[Variable, Term]]  # expressions under their names
+
+COUNT_ROWS = "count_rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def _part_aggregates(term: Term, found: list[Term], size: int) -> tuple[Term, di
             arguments = done[len(done) - count :]
             del done[len(done) - count :]
             done.append((part[0], *arguments))
-        elif part[0] in AGGREGATES:
+        elif part[0] in AGGREGATES or part[0] == COUNT_ROWS:
             variable = Variable()
             spots[variable] = size + len(found)
             found.append(part)
@@ -114,13 +116,12 @@ def _part_aggregates(term: Term, found: list[Term], size: int) -> tuple[Term, di
 def _aggregate(call: Term, columns: Columns) -> Callable[[list[Row]], Value | None]:
     """Return a function from the rows of a group to the value of an aggregate; None if it has none."""
     name, *args = call
-    first = deref(args[0]) if args else None
+    first = deref(args[0])
+    if name == COUNT_ROWS:
+        return (lambda rows: len(set(map(tuple, rows)))) if first == "distinct" else len
     is_distinct = isinstance(first, tuple) and first[:1] == ("distinct",)
     if is_distinct:
-        assert first is not None
-        args = [*first[1:], *args[1:]]
-    if not args:
-        return (lambda rows: len(set(map(tuple, rows)))) if is_distinct else len
+        args = [first[1], *args[1:]]
     evaluator = compile_expression(args[0], columns)
     compute, skips_errors = AGGREGATES[name]
     options = [deref(arg) for arg in args[1:]]
