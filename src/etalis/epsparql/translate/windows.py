@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from etalis.epsparql import syntax as q
-from etalis.epsparql.reads import Predicates
+from etalis.epsparql.check import parts_of
+from etalis.epsparql.reads import NEVER, Predicates, time_of
 from etalis.epsparql.scope import selected
 from etalis.epsparql.strata import BACK, looks_of, may_read
 from etalis.epsparql.translate.aggregates import fill, fold
@@ -47,6 +48,7 @@ from etalis.language.syntax import (
 )
 from etalis.temporal.interval import MICROSECONDS
 
+WAITING = frozenset(("EQUALSOPTIONAL", "OPTIONALEQUALS", "SEQOPTIONAL"))
 MAX_GOAL_STEPS = 50_000_000  # a goal looks at all of a window
 
 _X, _K, _J, _T, _L = (Var(name) for name in ("X", "K", "J", "T", "L"))
@@ -73,6 +75,7 @@ class WindowTranslator:
         """Yield the rules of a query, which is counted from 1."""
         if query.policy is not None:
             raise refuse("POLICY in a query over windows", query.span, "a graph has no policy: leave it out")
+        _refuse_waiting(self.unit, query, self.around.known)
         step = step_of(query)
         delay = _delays(self.unit, self.around.known)[number - 1]
         for dataset, place in _places(query):
@@ -220,6 +223,33 @@ def _event(kind: str, number: int, *args: Term) -> EventPattern:
 def _seconds(microseconds: int) -> Const:
     whole, rest = divmod(microseconds, MICROSECONDS)
     return Const(microseconds / MICROSECONDS if rest else whole)
+
+
+def _refuse_waiting(unit: q.Unit, query: q.StreamQuery, known: Predicates) -> None:
+    """Refuse a window over what is known only after all alarms of its stamp."""
+    seen: set[int] = set()
+    todo = list(_makers(unit, query, known))
+    while todo:
+        place = todo.pop()
+        maker = unit.queries[place]
+        if place in seen or is_windowed(maker):
+            continue
+        seen.add(place)
+        todo += _makers(unit, maker, known)
+        for element in _elements(maker.body):
+            is_waiting = isinstance(element, q.Chain) and WAITING.intersection(element.operators)
+            if is_waiting or (isinstance(element, q.Optional) and time_of(element.group, known) != NEVER):
+                message = "a window over what a query constructs when time has passed its stamp"
+                hint = "use OPTIONALSEQ or NOT EXISTS there, which are known at once"
+                raise refuse(message, element.span, hint)
+
+
+def _elements(group: q.GroupPattern) -> Iterator[q.Element]:
+    todo: list[q.Element] = [group]
+    while todo:
+        element = todo.pop()
+        yield element
+        todo += parts_of(element)
 
 
 def _delays(unit: q.Unit, known: Predicates) -> list[int]:

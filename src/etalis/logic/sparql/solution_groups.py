@@ -1,8 +1,8 @@
 """Solutions in groups, and what SPARQL's aggregates make of each group.
 
 Solutions are rows of values, None where unbound; expressions are terms over the variables of the row, with aggregates
-as `sum(E)`, `min(distinct(E))`, `count_rows(all)`. Law: the order of the rows changes nothing. So SAMPLE is the least value,
-GROUP_CONCAT takes them in order, and sums are exact, rounded once.
+as `sum(E)`, `min(distinct(E))`, `count_rows(all)`. Law: the order of the rows changes nothing. So SAMPLE is the least
+value, GROUP_CONCAT takes them in order, and sums are exact, rounded once.
 """
 
 from __future__ import annotations
