@@ -134,14 +134,14 @@ class Engine(RuntimeEngine):
         name = g if stamp.id is None and graph is not None and self.core.program.settings.revision else stamp.id
         if name is not None or stamp.rank is not None or stamp.source is not None:
             moment = replace(stamp, at=moment, id=name)
-        more = (g, n) if ("rdf", 5) in self.core.rules.processors else ()
+        declared = len(self.core.program.signatures.get("rdf", ()))
+        more = (g, n) if declared == 5 or ("rdf", 5) in self.core.rules.processors else ()
         found: list[Event] = []
         for triple in triples:
             if triple[1] in self.core.program.background:
-                begin, end = (
-                    (None, None) if start is None else to_interval(moment.at if moment.__class__ is Stamp else moment)
-                )
-                self.core.bury_background("rdf", triple, begin, end)
+                when = stamp.at if until is None else (stamp.at, until)
+                ends = (None, None) if stamp.at is None else to_interval(when)
+                self.core.bury_background("rdf", triple, *ends)
             else:
                 found += self.push("rdf", *triple, *more, at=moment)
         return tuple(found)

@@ -17,7 +17,7 @@ from etalis.logic.rdf.exact_terms import encode
 from etalis.logic.solver import Solver
 from etalis.logic.sparql.values import TRUTH
 from helpers.compiled_goals import DECLINED, GoalRun
-from helpers.sparql_expressions import ask_pyoxigraph, bindings, call, expressions, truths
+from helpers.sparql_expressions import ask_pyoxigraph, bindings, call, comparisons, expressions, truths
 
 
 def value_of(expression: Term, values: dict[str, Value]) -> Value | None:
@@ -61,9 +61,21 @@ def fits(value: Value, declared: str) -> bool:
     return isinstance(value, classes[declared]) or value == "null"
 
 
+LENGTHS = (0, 1, 0.5, -3, "PT1S", "PT0.5S", "P1M", "a", '"PT1M"^^<http://www.w3.org/2001/XMLSchema#duration>')
+
+
+@st.composite
+def lengths(draw: st.DrawFn) -> Term:
+    """Draw a comparison of the length of an interval."""
+    sides = [call("getduration", Var("X"), Var("Y")), Const(draw(st.sampled_from(LENGTHS)))]
+    if draw(st.booleans()):
+        sides.reverse()
+    return call(draw(st.sampled_from(["<", ">", "<=", ">=", "=", "!="])), *sides)
+
+
 @given(st.data())
 def test_generated_code_agrees_with_the_solver(data: st.DataObject) -> None:
-    expression = data.draw(expressions())
+    expression = data.draw(st.one_of(expressions(), comparisons(), lengths()))
     names = sorted({v.name for v in variables(expression)})
     values = data.draw(bindings())
     given_values = [data.draw(st.one_of(st.just(values[n]), st.just(values[n]), ODD)) for n in names]

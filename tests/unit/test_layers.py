@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "api": TABLES | {"lazy", "detect", "spark", "why", "pictures", "epsparql"},
     "pipeline": TABLES | {"spark"},
     "testing": COLUMNS | CASES | {"lazy", "semantics", "spark", "api"},
-    "cli": TABLES | CASES | {"why", "pictures", "spark", "pipeline", "testing", "api", "detect"},
+    "cli": TABLES | CASES | {"why", "pictures", "spark", "pipeline", "testing", "api", "detect", "epsparql"},
 }
 API = {"__init__", "program", "engine", "sparql"}
 

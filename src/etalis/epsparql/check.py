@@ -55,11 +55,20 @@ def _too_deep(query: s.StreamQuery) -> Iterator[Problem]:
     todo: list[tuple[s.Element, int]] = [(query.body, 1)]
     while todo:
         element, level = todo.pop()
-        if level > MAX_LEVELS:
-            message = f"groups inside each other, more than {MAX_LEVELS} levels deep"
+        if level > MAX_LEVELS or (isinstance(element, s.Triple) and _depth(element.predicate) > MAX_LEVELS):
+            message = f"groups or paths inside each other, more than {MAX_LEVELS} levels deep"
             yield Problem("E250", message, element.span, "name a part with REGISTER STREAM, and read that")
             return
         todo += [(part, level + 1) for part in parts_of(element)]
+
+
+def _depth(term: Term) -> int:
+    """Return how many levels a term has."""
+    level, found = 0, [term]
+    while found:
+        level += 1
+        found = [arg for part in found if isinstance(part, Compound) for arg in part.args]
+    return level
 
 
 def parts_of(element: s.Element) -> tuple[s.Element, ...]:

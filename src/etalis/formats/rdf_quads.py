@@ -29,6 +29,7 @@ from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.interval import to_time
 
 T = TypeVar("T")
+new_tuple: Callable[..., Any] = tuple.__new__  # past the constructors, which cost twice as much
 Interval: TypeAlias = tuple[int, int]
 Parse: TypeAlias = Callable[[Any], Iterable[Any]]
 
@@ -230,7 +231,7 @@ class _Elements:
             elif interval is not _BAD:
                 if is_plain:
                     event = new_event(Event, (interval[1], interval[0], kind, s, p, o))
-                    yield Row(event, Place(source, lines.number))
+                    yield new_tuple(Row, (event, new_tuple(Place, (source, lines.number, None, "")), None))
                 else:
                     yield self._row(interval, g, s, p, o, lines.number)
 

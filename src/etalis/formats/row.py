@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from etalis.data.encodings import ENCODING_HINT
 from etalis.data.values import Value
@@ -33,8 +33,7 @@ ARRIVAL = -(1 << 100)  # the time of an event that has none until it arrives
 parse_time = to_time  # what a source gives as time, in its unit
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a row stands: the source's name, the line (or row) from 1, and the line's text where there is one."""
 
     source: str
@@ -78,8 +77,7 @@ class Place:
         return start, len(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A received event and where it was read; its id, shared by the events of an element, if it may be retracted."""
 
     event: Event

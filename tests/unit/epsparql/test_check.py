@@ -22,7 +22,7 @@ from etalis.epsparql.scope import always_bound, is_sequence, selected
 from etalis.epsparql.strata import order
 from etalis.epsparql.stream_entailment import close
 from etalis.errors import Problem, ProgramError
-from etalis.language.syntax import Const, Var
+from etalis.language.syntax import Compound, Const, Term, Var
 from helpers.epsparql_examples import PREFIXES, VOCABULARY
 
 
@@ -126,6 +126,15 @@ def test_groups_that_are_too_deep() -> None:
     group = s.GroupPattern((s.Triple(Var("x"), Const(iri("p")), Var("y")),))
     for _ in range(5_000):
         group = s.GroupPattern((group,))
+    (problem,) = check(s.Unit((s.StreamQuery("select", group),)))
+    assert problem.code == "E250"
+
+
+def test_paths_that_are_too_deep() -> None:
+    path: Term = Const(iri("p"))
+    for _ in range(5_000):
+        path = Compound("^", (path,))
+    group = s.GroupPattern((s.Triple(Var("x"), path, Var("y")),))
     (problem,) = check(s.Unit((s.StreamQuery("select", group),)))
     assert problem.code == "E250"
 

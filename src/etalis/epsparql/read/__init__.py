@@ -1,5 +1,5 @@
 """The text of EP-SPARQL to the syntax tree: tokens, names, expressions, triples, groups, queries."""
 
-from etalis.epsparql.read.units import read_collect, read_unit
+from etalis.epsparql.read.units import DIALECTS, read_collect, read_unit
 
-__all__ = ["read_collect", "read_unit"]
+__all__ = ["DIALECTS", "read_collect", "read_unit"]

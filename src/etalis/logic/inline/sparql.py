@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from etalis.data.values import Real, Value
+from etalis.data.values import Real, Struct, Value
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.inline.scope import GoalScope, Operand, normal
 from etalis.logic.inline.steps import DeclineError
@@ -19,14 +19,17 @@ from etalis.logic.rdf.exact_terms import UNBOUND
 from etalis.logic.sparql.effective_boolean import truth_of
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.expressions import Evaluator, compile_expression
-from etalis.logic.sparql.times import DurationLiteral, as_number, read_duration
+from etalis.logic.sparql.times import LONGEST_TIME, DurationLiteral, read_duration
 from etalis.logic.sparql.values import IriNode, TaggedText, read_value, write_value
 from etalis.logic.terms.unify import Term, Variable, deref, variables
+from etalis.temporal.interval import MICROSECONDS
 
 _COMPARE: Mapping[str, str] = {"<": "<", ">": ">", "<=": "<=", ">=": ">="}
 _RING = frozenset(("+", "-", "*"))
 _NUMBERS = frozenset((int, float, Real))
-_PLAIN = 1e30  # what is computed from a few numbers below is far from the limits of floats
+_LARGE = 1e30  # what is computed from a few numbers below is far from the limits of floats
+_PLAIN = (-_LARGE, _LARGE)
+_TIMES = (-LONGEST_TIME, LONGEST_TIME)
 _MOST_OPERANDS = 8
 _MOST_NODES = 60
 
@@ -129,10 +132,13 @@ def _same_text(scope: GoalScope, a: Term, b: Term) -> str | None:
         known = read_value(y)
     except ExpressionError:
         return None
-    is_text = isinstance(known, str) and read_duration(known) is None
-    if not (is_text or isinstance(known, IriNode | TaggedText)) or write_value(known) != y:
+    if not isinstance(known, str | IriNode | TaggedText) or write_value(known) != y:
         return None
-    return f"({scope.known[x].text} == {scope.shared.constant(y)})"
+    text, struct = scope.known[x].text, scope.shared.constant(Struct)
+    odd = f"{text}.__class__ is {struct}"  # an expression, the same text in quotes, a duration that it reads as
+    if not isinstance(known, IriNode):
+        odd = f"({odd} or ({text}.__class__ is str and {text}[:1] == '\"'))"
+    return f"({text} == {scope.shared.constant(y)} or ({odd} and {_judged(scope, ('=', x, y), wanted=True)}))"
 
 
 class _Arithmetic:
@@ -147,24 +153,20 @@ class _Arithmetic:
         return " and ".join(self.conditions)
 
     def side(self, term: Term, other: Term) -> _Number:
-        """Return one side of a comparison; a duration is its seconds where the other side is one."""
+        """Return one side of a comparison; beside the length of an interval, a constant is a length as well."""
+        if _is_duration(term):
+            text = self._microseconds(*deref(term)[1:])
+            return _Number(text if _length(other).__class__ is int else f"({text} / {MICROSECONDS})", False)
         if _is_duration(other):
-            seconds = _seconds(term)
-            if seconds is not None:
-                return _Number(self.scope.shared.constant(seconds), True)
-        if _is_duration(term) and (_seconds(other) is not None or isinstance(deref(other), int | float)):
-            return self._duration(*deref(term)[1:])
+            return _Number(self.scope.shared.constant(_length(term)), True)
         return self.number(term)
 
-    def _duration(self, start: Term, end: Term) -> _Number:
-        """Return the seconds between two ends that are whole seconds."""
-        names = []
-        for each in map(deref, (end, start)):
-            if not isinstance(each, Variable) or each not in self.scope.known:
-                raise _NotPlainError
-            names.append(self.scope.known[each].text)
-            self.conditions[f"{names[-1]}.__class__ is {self.scope.shared.constant(int)}"] = None
-        return _Number(f"({names[0]} - {names[1]})", False)
+    def _microseconds(self, start: Term, end: Term) -> str:
+        """Return the microseconds between two ends."""
+        if not all(isinstance(deref(each), Variable) for each in (start, end)):
+            raise _NotPlainError
+        begin, until = (f"round({self._operand(each, _TIMES)} * {MICROSECONDS})" for each in (start, end))
+        return f"({until} - {begin})"
 
     def number(self, term: Term) -> _Number:
         """Return the number that an expression comes to."""
@@ -174,7 +176,7 @@ class _Arithmetic:
         match deref(term):
             case Variable() as variable:
                 return self._variable(variable)
-            case int() | float() as value if -_PLAIN < value < _PLAIN:
+            case int() | float() as value if -_LARGE < value < _LARGE:
                 return _Number(self.scope.shared.constant(value), True)
             case ("pos", one):
                 return self.number(one)
@@ -196,11 +198,11 @@ class _Arithmetic:
             self.conditions[f"{known.text}.__class__ in {self.scope.shared.constant(_NUMBERS)}"] = None
         return _Number(known.text, True)
 
-    def _operand(self, term: Term) -> str:
+    def _operand(self, term: Term, bounds: tuple[float, float] = _PLAIN) -> str:
         """Return an operand of a calculation, which must be far from the limits of floats."""
         found = self.number(term)
         if isinstance(deref(term), Variable):
-            low, high = map(self.scope.shared.constant, (_LOW, _HIGH))
+            low, high = map(self.scope.shared.constant, bounds)
             self.conditions[f"{low} < {found.text} < {high}"] = None
         return found.text
 
@@ -213,25 +215,26 @@ class _Arithmetic:
         return found
 
 
-_LOW, _HIGH = -_PLAIN, _PLAIN
-
-
 def _is_duration(term: Term) -> bool:
     term = deref(term)
     return isinstance(term, tuple) and len(term) == 3 and term[0] == "getduration"
 
 
-def _seconds(term: Term) -> int | float | None:
-    """Return the seconds of a constant that is a duration, or a text that reads as one."""
+def _length(term: Term) -> int | float:
+    """Return a constant that a length is compared with: in microseconds, if it is a float in seconds."""
     given = deref(term)
+    if isinstance(given, int | float):
+        return given if isinstance(given, float) else given * MICROSECONDS
     if not isinstance(given, str):
-        return None
+        raise _NotPlainError
     try:
         known = read_value(given)
     except ExpressionError:
-        return None
+        raise _NotPlainError from None
     read = read_duration(known) if isinstance(known, str) else known
-    return as_number(read.seconds) if isinstance(read, DurationLiteral) and not read.months else None
+    if not isinstance(read, DurationLiteral) or read.months or MICROSECONDS % read.seconds.denominator:
+        raise _NotPlainError
+    return int(read.seconds * MICROSECONDS)
 
 
 # what the evaluator decides

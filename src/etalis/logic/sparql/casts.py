@@ -13,9 +13,8 @@ from etalis.logic.rdf.exact_terms import BOOLEAN, DOUBLE, INTEGER
 from etalis.logic.sparql.comparison import NUMBERS
 from etalis.logic.sparql.effective_boolean import truth_of
 from etalis.logic.sparql.errors import ExpressionError
-from etalis.logic.sparql.numbers import to_float
 from etalis.logic.sparql.times import DATE_TIME, DURATION, XSD, DurationLiteral, MomentLiteral, length_of
-from etalis.logic.sparql.values import Known, TypedText, lexical_form, read_literal
+from etalis.logic.sparql.values import Known, TypedText, lexical_form, read_literal, to_float
 
 
 def _read(known: Known, datatype: str) -> Known:

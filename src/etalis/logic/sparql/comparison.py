@@ -15,7 +15,9 @@ from typing import Any, TypeAlias
 from etalis.data.values import Real, Value
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.times import UNDECIDED, DurationLiteral, MomentLiteral, length_of, read_duration
-from etalis.logic.sparql.values import BlankNode, IriNode, Known, TaggedText, TypedText, read_value, write_value
+from etalis.logic.sparql.values import (
+    BlankNode, IriNode, Known, TaggedText, TypedText, read_value, to_float, write_value,
+)  # fmt: skip
 
 Order: TypeAlias = Callable[[Any, Any], bool]
 
@@ -133,7 +135,7 @@ def _moment_span(moment: MomentLiteral) -> Span:
 
 def _near(span: Span, number: Any) -> Span:
     """Return exact seconds as a number of the other side's class is rounded: 0.1 s is 0.1."""
-    return span if number.__class__ is int else (float(span[0]), float(span[1]))
+    return span if number.__class__ is int else (to_float(span[0]), to_float(span[1]))
 
 
 ORDERS: Mapping[str, Callable[[Known, Known], bool]] = MappingProxyType(

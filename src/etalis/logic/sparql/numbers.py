@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from etalis.logic.sparql.comparison import NUMBERS
 from etalis.logic.sparql.errors import ExpressionError
-from etalis.logic.sparql.values import Known
+from etalis.logic.sparql.values import Known, to_float
 
 Number: TypeAlias = int | float
 
@@ -41,18 +41,6 @@ def _computed(function: Callable[[Any, Any], Any]) -> Callable[[Known, Known], N
     return compute
 
 
-def to_float(known: Any) -> float:
-    """Return a number as a float, infinite where it is too large.
-
-    >>> to_float(10**400)
-    inf
-    """
-    try:
-        return float(known)
-    except OverflowError:
-        return math.inf if known > 0 else -math.inf
-
-
 def _divide(a: Known, b: Known) -> Number:
     """Divide; two integers give a decimal, which is a float here."""
     x, y = number(a), number(b)
@@ -63,7 +51,9 @@ def _divide(a: Known, b: Known) -> Number:
             return to_float(x) / to_float(y)
     if x.__class__ is int and y.__class__ is int:
         raise ExpressionError("division by zero")
-    return math.nan if not x or math.isnan(x) else math.copysign(math.inf, x) * math.copysign(1.0, y)
+    if not x or x != x:
+        return math.nan
+    return math.inf if (x > 0) is (math.copysign(1.0, y) > 0) else -math.inf
 
 
 def _rounded(function: Callable[[float], int]) -> Callable[[Known], Number]:

@@ -18,8 +18,8 @@ from etalis.logic.sparql.comparison import order_key
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.expressions import Evaluator, Row, compile_expression, holds
 from etalis.logic.sparql.functions import FUNCTIONS
-from etalis.logic.sparql.numbers import number, to_float
-from etalis.logic.sparql.values import lexical_form, read_value, write_value
+from etalis.logic.sparql.numbers import number
+from etalis.logic.sparql.values import lexical_form, read_value, to_float, write_value
 from etalis.logic.terms.unify import Term, Variable, deref
 from etalis.temporal.exact_sum import ExactSum
 

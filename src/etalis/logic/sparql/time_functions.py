@@ -10,6 +10,7 @@ from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.numbers import number
 from etalis.logic.sparql.times import (
     DAY_TIME_DURATION,
+    LONGEST_TIME,
     DurationLiteral,
     MomentLiteral,
     as_seconds,
@@ -40,10 +41,10 @@ def _zone(a: Known) -> DurationLiteral:
 
 def _end(a: Known) -> Fraction:
     """Return an end of an interval exactly."""
-    try:
-        return as_seconds(number(a))
-    except (OverflowError, ValueError):
-        raise ExpressionError("no moment") from None
+    seconds = number(a)
+    if not -LONGEST_TIME < seconds < LONGEST_TIME:
+        raise ExpressionError("no moment")
+    return as_seconds(seconds)
 
 
 def _start_time(start: Known, _end_given: Known) -> MomentLiteral:

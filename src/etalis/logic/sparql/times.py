@@ -6,12 +6,12 @@ A duration is months and seconds. Law: `read_moment(write_moment(n)).seconds == 
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 
-from etalis.data.values import real
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.temporal.interval import MICROSECONDS
 
@@ -20,7 +20,10 @@ DATE_TIME, DURATION = XSD + "dateTime", XSD + "duration"
 DAY_TIME_DURATION, YEAR_MONTH_DURATION = XSD + "dayTimeDuration", XSD + "yearMonthDuration"
 UNDECIDED = Fraction(14 * 3_600)  # a moment without zone is at most so far from the one in UTC
 
+LONGEST_TIME = 10.0**15  # seconds, far beyond the times of events
+
 _MOST = 100  # characters
+_REMEMBERED = 1_024
 _ERA = 400  # years after which the calendar repeats
 _ERA_DAYS = 146_097
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -109,7 +112,12 @@ def read_duration(text: str, datatype: str = DURATION) -> DurationLiteral | None
     >>> read_duration("-P1DT1.5S").seconds
     Fraction(-172803, 2)
     """
-    found = _DURATION.fullmatch(text) if len(text) <= _MOST else None
+    return _read_duration(text, datatype) if len(text) <= _MOST else None
+
+
+@functools.lru_cache(_REMEMBERED)
+def _read_duration(text: str, datatype: str) -> DurationLiteral | None:
+    found = _DURATION.fullmatch(text)
     if found is None:
         return None
     minus, *given = found.groups()
@@ -162,13 +170,8 @@ def zone_text(moment: MomentLiteral) -> str:
     return found[7] or ""
 
 
-def as_number(exact: Fraction) -> int | float:
-    """Return a number of seconds as a value: whole ones are integers."""
-    return exact.numerator if exact.denominator == 1 else real(float(exact))
-
-
 def as_seconds(number: int | float) -> Fraction:
     """Return a number of seconds exactly, to the microsecond that a float stands for."""
     if number.__class__ is int:
         return Fraction(number)
-    return Fraction(round(Fraction(float(number)) * MICROSECONDS), MICROSECONDS)
+    return Fraction(round(number * MICROSECONDS), MICROSECONDS)

@@ -10,7 +10,7 @@ import functools
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from etalis.data.values import MAX_DIGITS, Real, Value, decimal_text, real
 from etalis.errors import EventError
@@ -162,6 +162,18 @@ def write_value(known: Known) -> Value:
             return make_literal(text, DATE_TIME)
         case DurationLiteral(text=text, datatype=datatype) | TypedText(text=text, datatype=datatype):
             return make_literal(text, datatype)
+
+
+def to_float(known: Any) -> float:
+    """Return a number as a float, infinite where it is too large.
+
+    >>> to_float(10**400)
+    inf
+    """
+    try:
+        return float(known)
+    except OverflowError:
+        return math.inf if known > 0 else -math.inf
 
 
 def lexical_form(known: Known) -> str:
