@@ -21,7 +21,7 @@ def aggregate(query: s.StreamQuery, rows: Iterable[Row]) -> list[dict[str, Value
     """Return the groups of a query's solutions that pass HAVING, with the values of its items."""
     groups: dict[tuple[tuple[str, Value], ...], list[Row]] = {} if query.groups else {(): []}
     for row in rows:
-        groups.setdefault(_key(query, row), []).append(row)
+        groups.setdefault(group_key(query, row), []).append(row)
     found = []
     for key, members in groups.items():
         values = dict(key)
@@ -34,7 +34,8 @@ def aggregate(query: s.StreamQuery, rows: Iterable[Row]) -> list[dict[str, Value
     return found
 
 
-def _key(query: s.StreamQuery, row: Row) -> tuple[tuple[str, Value], ...]:
+def group_key(query: s.StreamQuery, row: Row) -> tuple[tuple[str, Value], ...]:
+    """Return what tells the groups of a query apart: names and values, without what is unbound."""
     values = dict(row)
     for item in query.groups or ():
         if item.expression is not None:

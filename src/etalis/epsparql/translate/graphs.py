@@ -7,6 +7,7 @@ breadth, so that cycles end.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -32,21 +33,26 @@ _BOTH = read_clauses("""
 graph_triple(_, S, P, O) :- rdf(S, P, O).
 graph_triple(G, S, P, O) :- sparql_triple(G, S, P, O), \\+ rdf(S, P, O).
 """)
-_WALK = read_clauses("""
-path_plus(G, Step, X, Y) :- nonvar(X), !, path_reached(G, Step, X, Ys), member(Y, Ys).
-path_plus(G, Step, X, Y) :- path_nodes(G, Xs), member(X, Xs), path_reached(G, Step, X, Ys), member(Y, Ys).
-path_star(G, Step, X, Y) :-
-    path_nodes(G, Xs), member(X, Xs), path_reached(G, Step, X, Ys), ord_union([X], Ys, Zs), member(Y, Zs).
-path_perhaps(G, Step, X, Y) :-
-    path_nodes(G, Xs), member(X, Xs), findall(Z, call(Step, G, X, Z), Zs), sort([X | Zs], Ys), member(Y, Ys).
-path_reached(G, Step, X, Ys) :- path_steps(G, Step, [X], Front), path_walk(Front, G, Step, Front, Ys).
-path_walk([], _, _, Seen, Seen).
-path_walk([X | Xs], G, Step, Seen, Ys) :-
-    path_steps(G, Step, [X | Xs], Found), ord_subtract(Found, Seen, New), ord_union(Seen, New, All),
-    path_walk(New, G, Step, All, Ys).
-path_steps(G, Step, Xs, Ys) :- findall(Y, (member(X, Xs), call(Step, G, X, Y)), Found), sort(Found, Ys).
-""")
-_REPEATED = {"+": "path_plus", "*": "path_star", "?": "path_perhaps"}
+# Of a path N and its step: what is reached from a node, and from nodes all of whose followers are known.
+_WALK = """
+N_reached(G, X, Ys) :- N_steps(G, [X], Front), N_walk(Front, G, Front, Ys).
+N_walk([], _, Seen, Seen).
+N_walk([X | Xs], G, Seen, Ys) :-
+    N_steps(G, [X | Xs], Found), ord_subtract(Found, Seen, New), ord_union(Seen, New, All), N_walk(New, G, All, Ys).
+N_steps(G, Xs, Ys) :- findall(Y, (member(X, Xs), N_step(G, X, Y)), Found), sort(Found, Ys).
+"""
+_REPEATED = {
+    "+": f"""{_WALK}
+N(G, X, Y) :- nonvar(X), !, N_reached(G, X, Ys), member(Y, Ys).
+N(G, X, Y) :- path_nodes(G, Xs), member(X, Xs), N_reached(G, X, Ys), member(Y, Ys).
+""",
+    "*": f"""{_WALK}
+N(G, X, Y) :- path_nodes(G, Xs), member(X, Xs), N_reached(G, X, Ys), ord_union([X], Ys, Zs), member(Y, Zs).
+""",
+    "?": """
+N(G, X, Y) :- path_nodes(G, Xs), member(X, Xs), findall(Z, N_step(G, X, Z), Zs), sort([X | Zs], Ys), member(Y, Ys).
+""",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +140,8 @@ class GraphPaths:
                 yield from self._others(path)
             case Compound(name=sign, args=(step,)):
                 self._add(f"{name}_step", self._goal(_G, _X, step, _Y))
-                self._add_walk()
-                yield Compound(_REPEATED[sign], (_G, Const(f"{name}_step"), _X, _Y))
+                self._add_nodes()
+                self.triples.facts.clauses.update(read_clauses(re.sub(r"\bN(?=_|\()", name, _REPEATED[sign])))
 
     def _others(self, path: Compound) -> Iterator[Term]:
         """Yield the goals of a set of properties that are not taken, forwards and backwards."""
@@ -147,16 +153,13 @@ class GraphPaths:
                 others = (Compound("\\==", (_Z, step)) for step in taken)
                 yield conjunction((self.triples.goal(_G, a, _Z, b), *others))
 
-    def _add_walk(self) -> None:
+    def _add_nodes(self) -> None:
         clauses, nodes = self.triples.facts.clauses, Var("Nodes")
-        clauses.update(_WALK)
-        ends = disjunction((self._end(_G, _X, Var("_#1")), self._end(_G, Var("_#2"), _X)))
+        p, o, s, q = (Var(f"_#{i}") for i in range(1, 5))
+        ends = disjunction((self.triples.goal(_G, _X, p, o), self.triples.goal(_G, s, q, _X)))
         found = Compound("findall", (_X, ends, _Z))
         body = conjunction((found, Compound("sort", (_Z, nodes))))
         clauses[Clause(Compound("path_nodes", (_G, nodes)), body)] = None
-
-    def _end(self, graph: Var, s: Term, o: Term) -> Term:
-        return self.triples.goal(graph, s, Var("_#p"), o)
 
     def _is_node(self, graph: Var, node: Term) -> Term:
         some = (Var(self.triples.names.fresh("n")) for _ in range(4))

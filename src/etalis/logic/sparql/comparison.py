@@ -16,7 +16,14 @@ from etalis.data.values import Real, Value
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.times import UNDECIDED, DurationLiteral, MomentLiteral, length_of, read_duration
 from etalis.logic.sparql.values import (
-    BlankNode, IriNode, Known, TaggedText, TypedText, read_value, to_float, write_value,
+    BlankNode,
+    IriNode,
+    Known,
+    TaggedText,
+    TypedText,
+    read_value,
+    to_float,
+    write_value,
 )  # fmt: skip
 
 Order: TypeAlias = Callable[[Any, Any], bool]
