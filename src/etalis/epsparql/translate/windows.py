@@ -1,13 +1,15 @@
 """Queries over windows with steps as rules, in alarms alone (definition section 16).
 
-    window_N(triple(I, S, P, O), K)   at each step at which a triple lies in window I; K more steps follow
-    ready_N(0)                        at each step, after all of these
-    graph_N(List)                     the list of them
-    solutions_N(List, Values...)      a predicate: the query over the graphs of the list
+    window_N(B, triple(I, S, P, O), K)   at each step at which a triple lies in window I; K more steps follow
+    ready_N(B, 0)                        at each step, after all of these that are in part B of the window
+    part_N(B, List)                      the list of them
+    ready_N(0), graph_N(Lists)           the same for the parts
+    solutions_N(Lists, Values...)        a predicate: the query over the graphs of the lists
 
-A query that reports what has come or gone since the step before finds the rows of that step as `before(Rows)` in its
-list. Law: alarms at a stamp come after all inputs that end there, and an alarm set there is a step of its own; so
-`ready_N` counts down as many as what its windows are made of can take (`_delays`).
+A list takes time with the square of its length, so it is made in parts. A query that reports what has come or gone
+since the step before finds the rows of that step as `before(Rows)` in a list. Law: alarms at a stamp come after all
+inputs that end there, and an alarm set there is a step of its own; so `ready_N` counts down as many as what its windows
+are made of can take (`_delays`).
 """
 
 from __future__ import annotations
@@ -51,15 +53,22 @@ from etalis.temporal.interval import MICROSECONDS
 WAITING = frozenset(("EQUALSOPTIONAL", "OPTIONALEQUALS", "SEQOPTIONAL"))
 MAX_GOAL_STEPS = 50_000_000  # a goal looks at all of a window
 
-_X, _K, _J, _T, _L = (Var(name) for name in ("X", "K", "J", "T", "L"))
+_B, _X, _K, _J, _T, _L = (Var(name) for name in ("B", "X", "K", "J", "T", "L"))
 _ANY = Var("_#1"), Var("_#2")
-_STEPS = read_clauses("""
-window_steps(Start, End, Range, Step, Origin, When, K) :-
+_END = Const(0)
+_COUNTED = Compound(",", (Compound(">", (_K, _END)), Compound("is", (_J, Compound("-", (_K, Const(1)))))))
+_PARTS = 17  # a prime, so that regular times are spread over the parts
+_STEPS = read_clauses(f"""
+window_steps(Start, End, Range, Step, Origin, When, K, B) :-
     First is (round(End * 1000000) - Origin + Step - 1) div Step,
     Last is (round(Start * 1000000) + Range - Origin - 1) div Step,
-    First =< Last, K is Last - First, When is (Origin + First * Step) / 1000000.
+    First =< Last, K is Last - First, When is (Origin + First * Step) / 1000000,
+    B is round(End * 1000000) mod {_PARTS}.
 """)
-_BEFORE = read_clauses("rows_before(L, Rows) :- ( memberchk(before(Found), L) -> Rows = Found ; Rows = [] ).")
+_BEFORE = read_clauses("""
+rows_before(Ls, Rows) :- member(L, Ls), memberchk(before(Found), L), !, Rows = Found.
+rows_before(_, []).
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,36 +98,30 @@ class WindowTranslator:
         assert window is not None
         names = VariableNames()
         triples = TripleTranslator(around.known, around.schema, around.facts, names, around.has_graphs)
-        s, p, o, k, start, end, when = (Var(names.of(name)) for name in ("s", "p", "o", "k", "start", "end", "when"))
+        s, p, o, k, b = (Var(names.of(name)) for name in ("s", "p", "o", "k", "b"))
+        start, end, when = (Var(names.of(name)) for name in ("start", "end", "when"))
         stream = dataset.iri if dataset.stream is None else dataset.stream
         found = triples.read(s, p, o, PatternScope(stream=Const(stream))).timed
         assert found is not None
         around.facts.clauses.update(_STEPS)
         lengths = (Const(window.range), Const(step_of(query)), Const(self.origin))
-        steps = Compound("window_steps", (start, end, *lengths, when, k))
+        steps = Compound("window_steps", (start, end, *lengths, when, k, b))
         goal = conjunction((Compound("t1", (start,)), Compound("t2", (end,)), steps))
         triple = Compound("triple", (Const(place), s, p, o))
-        head = _event("window", number, triple, k)
+        head = _event("window", number, b, triple, k)
         return replace(make_rule(head, Condition("check", found.pattern, goal), query), alarm=Alarm("at", when))
 
     def _list(self, query: q.StreamQuery, number: int, step: int, delay: int) -> Iterator[Rule]:
         """Yield the rules that keep what is in the windows, and list it at every step."""
-        window, ready = _event("window", number, _X, _K), _event("ready", number, _K)
-        later = conjunction((Compound(">", (_K, Const(0))), Compound("is", (_J, Compound("-", (_K, Const(1)))))))
-        now = Compound("t2", (_T,))
-        following = make_rule(_event("window", number, _X, _J), Condition("where", window, later), query)
+        window = _event("window", number, _B, _X, _K)
+        following = make_rule(replace(window, args=(_B, _X, _J)), Condition("where", window, _COUNTED), query)
         yield replace(following, alarm=Alarm("after", _seconds(step)))
-        some = replace(window, args=_ANY)
-        first = make_rule(_event("ready", number, Const(delay)), Condition("check", some, now), query)
-        yield replace(first, alarm=Alarm("at", _T))
-        if delay:
-            counting = Condition("check", ready, conjunction((later, now)))
-            yield replace(make_rule(_event("ready", number, _J), counting, query), alarm=Alarm("at", _T))
-        listed = Aggregate("list", _X, replace(window, args=(_X, _ANY[0])), _L)
-        pattern = Binary("equals", Within(listed, 0), _event("ready", number, Const(0)))
-        newest = (Property("policy", Const("snoop_recent")),)
-        whole = make_rule(_event("graph", number, _L), pattern, query)
-        yield replace(whole, label=f"graph_{number}", properties=newest)
+        yield from _wait(query, number, replace(window, args=(_B, *_ANY)), delay, _B)
+        some = replace(window, args=(_B, _X, _ANY[0]))
+        yield _collect(query, _event("part", number, _B, _L), some, _event("ready", number, _B, _END))
+        part = _event("part", number, _ANY[0], _X)
+        yield from _wait(query, number, replace(part, args=_ANY), delay)
+        yield _collect(query, _event("graph", number, _L), part, _event("ready", number, _END))
 
     def _report(self, query: q.StreamQuery, number: int, step: int) -> Iterator[Rule]:
         """Yield the rules of the heads of a query."""
@@ -131,7 +134,7 @@ class WindowTranslator:
             found, rows = self._differences(word, number, names, listed, found)
             remembered = Var(names.fresh("Rows"))
             goal = conjunction((Compound(rows, (listed, remembered)), Compound("\\==", (remembered, ListTerm(())))))
-            head = _event("window", number, Compound("before", (remembered,)), Const(0))
+            head = _event("window", number, Const(_PARTS), Compound("before", (remembered,)), Const(0))
             rule = make_rule(head, Condition("where", graph, goal), query)
             yield replace(rule, alarm=Alarm("after", _seconds(step)))
         pattern: Pattern = test_with(graph, "event_multiply" if found.binds else "where", found.goal)
@@ -216,6 +219,23 @@ def _places(query: q.StreamQuery) -> list[tuple[q.Dataset, int]]:
     return [(dataset, found[dataset.iri if dataset.kind == "window" else None]) for dataset in windows]
 
 
+def _wait(query: q.StreamQuery, number: int, pattern: EventPattern, delay: int, *of: Var) -> Iterator[Rule]:
+    """Yield the rules that count down, from the first event of a stamp, until all of them have come."""
+    now = Compound("t2", (_T,))
+    first = make_rule(_event("ready", number, *of, Const(delay)), Condition("check", pattern, now), query)
+    yield replace(first, alarm=Alarm("at", _T))
+    if delay:
+        counting = Condition("check", _event("ready", number, *of, _K), conjunction((_COUNTED, now)))
+        yield replace(make_rule(_event("ready", number, *of, _J), counting, query), alarm=Alarm("at", _T))
+
+
+def _collect(query: q.StreamQuery, head: EventPattern, element: EventPattern, ready: EventPattern) -> Rule:
+    """Return the rule of the list of all events of a stamp: of the lists that grow, the newest."""
+    pattern = Binary("equals", Within(Aggregate("list", _X, element, _L), 0), ready)
+    newest = (Property("policy", Const("snoop_recent")),)
+    return replace(make_rule(head, pattern, query), label=head.name, properties=newest)
+
+
 def _event(kind: str, number: int, *args: Term) -> EventPattern:
     return EventPattern(f"{kind}_{number}", args)
 
@@ -255,8 +275,9 @@ def _elements(group: q.GroupPattern) -> Iterator[q.Element]:
 def _delays(unit: q.Unit, known: Predicates) -> list[int]:
     """Return for each query how many steps at a stamp its windows must wait, besides one, until all is in them.
 
-    An alarm step takes inputs into windows, a second lists them. What a window constructs at a stamp is in others one
-    step later; so these count down from when the first of their triples can come to when the last one can.
+    The first alarm step at a stamp takes inputs into windows, a second lists the parts and a third the whole. What a
+    window constructs is in others one step later; so these count down, for parts and whole, from when the first of
+    their triples can come to when the last one can.
     """
     last = [0] * len(unit.queries)  # the step at which a query may still make something
     enters = [1] * len(unit.queries)
@@ -264,7 +285,7 @@ def _delays(unit: q.Unit, known: Predicates) -> list[int]:
         for reader, query in enumerate(unit.queries):
             latest = max((last[maker] for maker in _makers(unit, query, known)), default=0)
             enters[reader] = latest + 1
-            last[reader] = 2 * enters[reader] if is_windowed(query) else latest
+            last[reader] = 3 * enters[reader] if is_windowed(query) else latest
     return [enter - 1 for enter in enters]
 
 
