@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from etalis.data.values import to_value
-from etalis.errors import InputError, Problem
+from etalis.errors import InputError, OptionError, Problem
 from etalis.language.ground_terms import ground
 from etalis.language.read.parser import parse_event
 from etalis.language.syntax import Const, Property, Rule
@@ -25,7 +25,7 @@ from etalis.runtime.core import Ahead, Core, EngineOptions
 from etalis.runtime.delivery import Callback
 from etalis.runtime.engine import USUAL, RuntimeEngine
 from etalis.runtime.knowledge import solutions, solutions_at
-from etalis.runtime.lateness.watermark import DeadLetter, Stamp
+from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.limits.circuit_breaker import Broken
 from etalis.runtime.limits.limits import Limits
 from etalis.runtime.reporting.inspection import Waiting, count_stores, explain_running, inspect
@@ -98,10 +98,9 @@ class Engine(RuntimeEngine):
         Terms are those of pyoxigraph, texts in the N-Triples syntax (`<http://x/a>`, `"text"@en`), numbers, truth
         values or dates. A triple of a graph that has been pushed before is one more of its element.
         """
-        from etalis.logic.rdf.given_terms import to_part
+        from etalis.formats.rdf_elements import push_triple
 
-        triple = tuple(to_part(given, part) for given, part in ((s, "subject"), (p, "predicate"), (o, "object")))
-        return self._push_triples((triple,), self._stamp(at), until, graph, stream)
+        return push_triple(self, (s, p, o), at, until, graph, stream)
 
     def push_graph(
         self, text: str, *, at: Any = None, until: Any = None, graph: Any = None, stream: Any = None,
@@ -111,40 +110,9 @@ class Engine(RuntimeEngine):
 
         The name of the graph, or the id of a `Stamp`, is the id of all of them: `retract` takes them back together.
         """
-        from etalis.formats.rdf_documents import read_triples
-        from etalis.logic.rdf.given_terms import BlankNodes
+        from etalis.formats.rdf_elements import push_graph
 
-        stamp = self._stamp(at)
-        nodes = BlankNodes(graph if stamp.id is None else stamp.id, text, stamp.at, until)
-        return self._push_triples(read_triples(text, format, nodes), stamp, until, graph, stream)
-
-    def _stamp(self, at: Any) -> Stamp:
-        """Return when an element happens: all of it at one time, that of the clock where none is given."""
-        clock = self.core.inputs.clock
-        return at if isinstance(at, Stamp) else Stamp(clock() if at is None and clock is not None else at)
-
-    def _push_triples(
-        self, triples: Iterable[tuple[Any, ...]], stamp: Stamp, until: Any, graph: Any, stream: Any
-    ) -> tuple[Event, ...]:  # fmt: skip
-        """Take the triples of an element, in their order."""
-        from etalis.logic.rdf.given_terms import to_name
-
-        g, n = to_name(graph, "graph"), to_name(stream, "stream")
-        moment = stamp.at if until is None else (stamp.at, until)
-        name = g if stamp.id is None and graph is not None and self.core.program.settings.revision else stamp.id
-        if name is not None or stamp.rank is not None or stamp.source is not None:
-            moment = replace(stamp, at=moment, id=name)
-        declared = len(self.core.program.signatures.get("rdf", ()))
-        more = (g, n) if declared == 5 or ("rdf", 5) in self.core.rules.processors else ()
-        found: list[Event] = []
-        for triple in triples:
-            if triple[1] in self.core.program.background:
-                when = stamp.at if until is None else (stamp.at, until)
-                ends = (None, None) if stamp.at is None else to_interval(when)
-                self.core.bury_background("rdf", triple, *ends)
-            else:
-                found += self.push("rdf", *triple, *more, at=moment)
-        return tuple(found)
+        return push_graph(self, text, format, at, until, graph, stream)
 
     @with_options
     def run(
@@ -161,24 +129,23 @@ class Engine(RuntimeEngine):
         read is a dead letter where the engine has `on_dead_letter`, otherwise an error. Where nobody takes the dead
         letters, how many there were is logged at the end.
         """
+        given: dict[str, Any] = {
+            "format": format,
+            "event": event,
+            "time": time,
+            "until": until,
+            "encoding": encoding,
+            "stream": stream,
+        }
         if not isinstance(rows, str | Path):
+            wrong = [name for name, value in given.items() if value is not None] + ["unit"] * (unit != "s")
+            if wrong:
+                hint = "rows say all that there is to say; it is for files"
+                raise OptionError(Problem("E338", f"run has no option {wrong[0]} for rows", hint=hint))
             return super().run(rows)
-        from etalis.formats import feed, in_order, read
-        from etalis.formats.row import Bad, reading_of
-        from etalis.logic.rdf.given_terms import to_name
+        from etalis.formats import run_file
 
-        core, name = self.core, to_name(stream, "stream")
-        reading = reading_of(
-            core.program, event=event, time=time, unit=unit, encoding=encoding, until=until, stream=name
-        )
-        reading = replace(reading, retracts=core.program.settings.revision)
-
-        def add(bad: Bad) -> None:
-            place = "" if bad.problem.span is None else f"{bad.place.source}, line {bad.place.line}: "
-            core.dead_letters.add("", (), None, None, place + bad.problem.message)
-
-        on_bad = add if core.dead_letters.are_handed_on else None
-        return feed(self, in_order(read(rows, reading, format=format)), on_bad=on_bad, as_given=True)
+        return run_file(self, rows, unit=unit, **given)
 
     @with_options
     @alone

@@ -13,7 +13,7 @@ from typing import Any
 from etalis.data.values import Value
 from etalis.epsparql import syntax as q
 from etalis.epsparql.check import check
-from etalis.epsparql.read.units import read_unit
+from etalis.epsparql.read import read_collect
 from etalis.epsparql.reads import known_predicates
 from etalis.epsparql.results import to_json, to_trig
 from etalis.epsparql.stream_entailment import close
@@ -36,6 +36,7 @@ KnownTriple = tuple[Value, Value, Value]
 TRIPLE = "rdf"
 _RULES = "<rules>"
 _UNBOUNDED = "W209"
+_OWN_RESULT = "E243"
 _EMPTY = "E212"  # no match fits into a window: a query may be without solutions
 
 
@@ -54,17 +55,16 @@ def compile_sparql(
     `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None. The steps of
     windows are counted from `origin`, a time.
     """
-    unit = read_unit(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
+    unit, noted = read_collect(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
+    _raise_errors(noted)
     loaded = _load_background(unit, background)
     closed = close(loaded, entailment is not None, transitive)
     known = known_predicates(
         unit, loaded, closed, map(_bracketed, streamed), map(_bracketed, background_predicates),
         rdfs=entailment is not None,
     )  # fmt: skip
-    problems = check(unit, known)
-    errors = [problem for problem in problems if problem.is_error]
-    if errors:
-        raise ProgramError(*errors)
+    problems = [*noted, *check(unit, known)]
+    _raise_errors(problems)
     schema = NO_SCHEMA if entailment is None else StreamSchema(closed)
     start = _moment(origin)
     translated = translate(unit, known, schema, policy=policy, is_alone=not rules, origin=start)
@@ -98,6 +98,12 @@ def write_results(program: Program, matches: Iterable[Event], *, format: str = "
         message = "several queries have results" if query is None else f"there is no query {query}"
         raise OptionError(Problem("E339", message, hint=hint))
     return to_json((match for match in matches if match.name == chosen), selects[chosen] or ())
+
+
+def _raise_errors(problems: Iterable[Problem]) -> None:
+    errors = [problem for problem in problems if problem.is_error]
+    if errors:
+        raise ProgramError(*errors)
 
 
 def _bracketed(iri: str) -> str:
@@ -171,6 +177,9 @@ def _of_query(problem: Problem) -> Problem | None:
     """Return a finding about rules that says something to whoever wrote the query; those of other rules stay."""
     if problem.span is not None and problem.span.source.name == _RULES:
         return problem
+    if problem.code == _OWN_RESULT:
+        message = "what is constructed at a stamp may depend on its being missing there"
+        return Problem("E255", message, problem.span, "look strictly back: OPTIONALSEQ, or the left of SEQ")
     if problem.code != _UNBOUNDED:
         return problem if problem.is_error and problem.code != _EMPTY else None
     message = "the query keeps what it has seen for ever: nothing says how long a solution may be"

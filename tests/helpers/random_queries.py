@@ -1,4 +1,7 @@
-"""Random queries as trees that can be written and read, and texts of queries with something changed in them."""
+"""Random queries as trees that can be written and read, and texts of queries with something changed in them.
+
+Law: a text ends in a tree, which reads back from its printed form, or in findings that all have a place.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,14 @@ from typing import TypeVar
 
 from etalis.data.values import Value, real
 from etalis.epsparql import syntax as s
+from etalis.epsparql.printer import print_unit
+from etalis.epsparql.read import read_collect, read_unit
 from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, FunctionForm
 from etalis.epsparql.read.words import TEMPORAL
 from etalis.epsparql.windows import TIMES
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.temporal.policy import POLICIES
+from helpers.chapter_seven import QUERIES
 
 T = TypeVar("T")
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -252,7 +258,7 @@ LIMIT POLICY AS IN DISTINCT DESCRIBE INSERT SERVICE DO is aggregate( COUNT( SUM(
 
 def mutate(random: Random, text: str) -> str:
     """Change a text in some places: leave out, double, move or put in."""
-    for _ in range(random.randint(1, 4)):
+    for _ in range(random.choice((1, 1, 2, 4))):
         at, length = random.randrange(len(text) + 1), random.randint(1, 12)
         piece = text[at : at + length]
         match random.randrange(5):
@@ -268,3 +274,20 @@ def mutate(random: Random, text: str) -> str:
             case 4:
                 text = text[:at] + random.choice(PIECES) + text[at + length :]
     return text
+
+
+def changed_query(random: Random) -> str:
+    """Return the text of a query, one of 003 or a random one, with something changed."""
+    text = random.choice(QUERIES) if random.randrange(4) == 0 else print_unit(QueryMaker(random).unit())
+    return mutate(random, text)
+
+
+def attempt(random: Random, text: str) -> str:
+    """Read a text in one of the ways; return `tree` or `error`, or raise what should not happen."""
+    vocabulary, dialect = random.choice((None, "http://x/")), random.choice((None, None, "etalis"))
+    unit, problems = read_collect(text, vocabulary=vocabulary, dialect=dialect)
+    assert all(problem.span is not None and str(problem) for problem in problems), text
+    if any(problem.is_error for problem in problems):
+        return "error"
+    assert read_unit(print_unit(unit), dialect=dialect) == unit, text
+    return "tree"

@@ -39,7 +39,7 @@ FLAT = Shape(  # what the least model is defined for
 
 def is_sound(tree: s.Tree) -> bool:
     """Tell whether a program has no error: by chance one asks for its own result."""
-    return not any(problem.is_error for problem in check(tree))
+    return not any(problem.is_error for problem in check(parse(print_program(tree))))
 
 
 @settings(max_examples=settings.default.max_examples // 2)

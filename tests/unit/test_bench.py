@@ -81,3 +81,10 @@ def test_contenders_of_a_program() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "asof_join, 2,000 events, 512 matches; from memory, 1 thread" in done.stdout
     assert [way for way in ways if f"\n{way} " in done.stdout] == ways
+
+
+def test_streams_of_rdf() -> None:
+    """All forms give the same events; what each takes is for an idle machine."""
+    done = bench("--quads", "400", "--turns", "1", script="rdf_streams.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("to events") == 4

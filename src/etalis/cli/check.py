@@ -15,15 +15,13 @@ from etalis.cli.common import (
     ProgramFile,
     count,
     load,
-    one_of,
     read_program,
     reporting,
     write_text,
 )
 from etalis.cli.exit_codes import ExitCode
-from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
-from etalis.cli.queries import QueryOptions, is_query, query_problems, standard_form
-from etalis.epsparql.read import DIALECTS
+from etalis.cli.knowledge import NOTHING, KnowledgeOptions, is_query, with_knowledge
+from etalis.cli.queries import query_problems, standard_form
 from etalis.epsparql.syntax import Unit as Queries
 from etalis.errors import Problem, ProgramError
 from etalis.language.printer import print_program
@@ -39,21 +37,18 @@ def check(
     *,
     output: Annotated[MatchDisplay, typer.Option(help="text, or json: one object per problem.")] = MatchDisplay.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
-    vocabulary: Annotated[str | None, typer.Option(help="IRI of the bare names of queries.", metavar="IRI")] = None,
-    dialect: Annotated[str | None, one_of(DIALECTS, "How queries are written, if not in the standard.")] = None,
     standard: Annotated[bool, typer.Option("--standard", help="Print queries in the standard form.")] = False,
     encoding: Encoding = None,
     knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
     """Report every problem of a program: code, place, hint."""
-    queries = QueryOptions(vocabulary, dialect)
     with reporting():
         problems: list[tuple[Path, Problem]] = []
         for path in programs:
-            unit, found = _find_in(path, knowledge, queries, encoding)
+            unit, found = _find_in(path, knowledge, encoding)
             problems += [(path, problem) for problem in found]
             if standard and unit is not None and not any(problem.is_error for problem in found):
-                print(standard_form(unit, queries), end="")
+                print(standard_form(unit, knowledge.vocabulary), end="")
         for _, problem in problems:
             print(json.dumps(describe(problem), ensure_ascii=False) if output is MatchDisplay.JSON else problem)
         wrong = sum(problem.is_error for _, problem in problems)
@@ -94,11 +89,11 @@ def explain(
 
 
 def _find_in(
-    path: Path, knowledge: KnowledgeOptions, queries: QueryOptions, encoding: str | None
+    path: Path, knowledge: KnowledgeOptions, encoding: str | None
 ) -> tuple[Queries | None, tuple[Problem, ...]]:
     """Return the problems of a file, and what it holds if that is queries."""
     if is_query(path):
-        return query_problems(read_program(path, encoding), path, knowledge, queries)
+        return query_problems(read_program(path, encoding), path, knowledge)
     return None, find_problems(path, knowledge, encoding)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
@@ -12,7 +12,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from etalis.logic.rdf.load import RdfOptions
+from etalis.epsparql.read import DIALECTS
+from etalis.logic.rdf.load import NAMINGS, RdfOptions
 from etalis.program import Program
 from etalis.program import compile as compile_rules
 from etalis.sparql import compile_sparql
@@ -20,7 +21,6 @@ from etalis.sparql import compile_sparql
 Texts = list[str] | None
 EVERYTHING = "all"
 QUERIES = (".rq", ".epsparql")
-_OF_QUERIES = " or ".join(f"*{ending}" for ending in QUERIES)
 _TABLE = re.compile(r"([^=()]*[^=()\s])\s*(?:\(([^()]*)\))?\s*=(.+)", re.DOTALL)
 _PAIR = re.compile(r"([^=]*)=(.+)", re.DOTALL)
 _PAIR_OR_ALL = re.compile(rf"{EVERYTHING}|{_PAIR.pattern}", re.DOTALL)
@@ -38,10 +38,15 @@ def _several(text: str, metavar: str, shape: re.Pattern[str], *declared: str) ->
     return typer.Option(*declared, help=text, metavar=metavar, callback=check_shape)
 
 
-def _one(value: str | None) -> str | None:
-    if value not in (None, "rdfs"):
-        raise typer.BadParameter(f"{value!r} is not rdfs")
-    return value
+def _one_of(text: str, known: Sequence[str]) -> Any:
+    """Return an option that is one of some words."""
+
+    def check_word(value: str | None) -> str | None:
+        if value is not None and value not in known:
+            raise typer.BadParameter(f"{value!r} is not {' or '.join(known)}")
+        return value
+
+    return typer.Option(help=text, metavar="|".join(known), callback=check_word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +65,11 @@ class KnowledgeOptions:
     relation: Annotated[
         Texts, _several("A property or class of RDF that is a relation too; all of them.", "NAME=IRI|all", _PAIR_OR_ALL)
     ] = None
-    entailment: Annotated[str | None, typer.Option(help="Add what RDF entails.", metavar="rdfs", callback=_one)] = None
+    entailment: Annotated[str | None, _one_of("Add what RDF entails.", ("rdfs",))] = None
     transitive: Annotated[
         Texts, typer.Option(help="Add the transitive closure of this property of RDF.", metavar="IRI")
     ] = None
+    terms: Annotated[str | None, _one_of("How terms of RDF are named; exact: as in RDF streams.", NAMINGS)] = None
 
     background: Annotated[
         list[Path] | None, typer.Option(help="RDF files that queries (.rq, .epsparql) read beside the stream.")
@@ -71,23 +77,30 @@ class KnowledgeOptions:
     streamed: Annotated[
         Texts, typer.Option(help="Predicate of the background that streams have too.", metavar="IRI")
     ] = None
-    vocabulary: Annotated[
-        str | None, typer.Option(help="What names without prefix in queries begin with.", metavar="IRI")
+    vocabulary: Annotated[str | None, typer.Option(help="IRI of the bare names of queries.", metavar="IRI")] = None
+    dialect: Annotated[
+        str | None, typer.Option(help="How queries are written, if not in the standard.", metavar="|".join(DIALECTS))
     ] = None
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """The prefixes that are given by name."""
+        return dict(_parts(_PAIR, given) for given in self.prefix or ())
 
     def compile(self, path: Path, text: str, *, skip_broken: bool = False) -> Program:
         """Return the program of a file, rules or queries, with all of its knowledge."""
-        if path.suffix.lower() not in QUERIES:
-            if self.background or self.streamed or self.vocabulary:
-                raise typer.BadParameter(f"--background, --streamed and --vocabulary are of queries: {_OF_QUERIES}")
+        if not is_query(path):
+            if self.background or self.streamed or self.vocabulary or self.dialect:
+                options = "--background, --streamed, --vocabulary and --dialect"
+                raise typer.BadParameter(f"{options} are of queries: {' or '.join(f'*{e}' for e in QUERIES)}")
             program = compile_rules(text, name=str(path), imports=path.parent, skip_broken=skip_broken)
             return self.add_to(program)
         if self.rdf or self.relation or skip_broken:
             raise typer.BadParameter("--rdf, --relation and --skip-broken are of rules: give queries --background")
-        prefixes = dict(_parts(_PAIR, given) for given in self.prefix or ())
         program = compile_sparql(
-            text, name=str(path), background=self.background or None, prefixes=prefixes, vocabulary=self.vocabulary,
-            streamed=self.streamed or (), transitive=self.transitive or (),
+            text, name=str(path), background=self.background or None, prefixes=self.prefixes,
+            vocabulary=self.vocabulary, dialect=self.dialect, streamed=self.streamed or (),
+            transitive=self.transitive or (),
         )  # fmt: skip
         return KnowledgeOptions(facts=self.facts).add_to(program)
 
@@ -97,8 +110,8 @@ class KnowledgeOptions:
             program.load_facts(name, file, columns)
         if self.rdf:
             program.load_rdf(self.rdf, **self._options())
-        elif self.prefix or self.relation or self.entailment or self.transitive:
-            raise typer.BadParameter("--prefix, --relation, --entailment and --transitive need --rdf")
+        elif self.prefix or self.relation or self.entailment or self.transitive or self.terms:
+            raise typer.BadParameter("--prefix, --relation, --entailment, --transitive and --terms need --rdf")
         return program
 
     def _tables(self) -> Iterator[tuple[str, list[str | int] | None, str]]:
@@ -108,8 +121,10 @@ class KnowledgeOptions:
 
     def _options(self) -> RdfOptions:
         options: RdfOptions = {"entailment": self.entailment, "transitive": self.transitive or []}
+        if self.terms:
+            options["terms"] = self.terms
         if self.prefix:
-            options["prefixes"] = dict(_parts(_PAIR, given) for given in self.prefix)
+            options["prefixes"] = self.prefixes
         if self.relation:
             named = [given for given in self.relation if given != EVERYTHING]
             if named and len(named) < len(self.relation):
@@ -119,6 +134,11 @@ class KnowledgeOptions:
 
 
 NOTHING = KnowledgeOptions()
+
+
+def is_query(path: Path) -> bool:
+    """Tell whether a file holds queries, by its ending."""
+    return path.suffix.lower() in QUERIES
 
 
 def with_knowledge(command: Callable[..., None]) -> Callable[..., None]:

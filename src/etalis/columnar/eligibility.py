@@ -298,6 +298,8 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
         case p.Repetition():
             yield from find_obstacles(node, follower)
         case p.Deadline(absent=absent, joined=joined):
+            if node.conditions:
+                yield CONDITIONAL_ABSENCE
             if not set(joined) <= types.sure(absent) & types.sure(node.left):
                 yield "an absence shares a variable that may be unbound"
         case p.Source() | p.Tick() | p.Union() | p.Filter():
@@ -306,6 +308,9 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
             assert_never(node)
     for test in p.tests(node):
         yield from _test(test)
+
+
+CONDITIONAL_ABSENCE = "a negated pattern has a condition over the match, too"
 
 
 def _matching(policy: Policy) -> tuple[str, bool, str]:
@@ -365,6 +370,8 @@ def _test(test: p.Test) -> Iterator[str]:
             yield "it has an action"
         case p.Window(duration=duration) if duration >= LONGEST:
             yield "a window is too long for columns"
+        case p.Absent(conditions=conditions) if conditions:
+            yield CONDITIONAL_ABSENCE
         case p.Absent(window=window) if window is not None and window >= LONGEST:
             yield "a window is too long for columns"
         case p.Window() | p.GoalTest() | p.Prefilter() | p.Absent() | p.Alone():

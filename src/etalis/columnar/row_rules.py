@@ -107,7 +107,7 @@ class RowRules:
 
 def _is_timed(head: p.Head) -> bool:
     """Tell whether time alone makes things happen in a rule."""
-    return head.alarm is not None or any(isinstance(node, p.Deadline | p.Tick) for node in p.walk(head.body))
+    return head.alarm is not None or any(isinstance(node, p.Tick) or p.falls_due(node) for node in p.walk(head.body))
 
 
 def _processors(rules: RuleSet, leaves: Iterable[Wired]) -> dict[Kind, Callable[[Raw], None]]:

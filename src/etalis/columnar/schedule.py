@@ -109,7 +109,7 @@ def is_told(head: p.Head, heads: Sequence[p.Head]) -> bool:
     """Tell whether rows alone tell the time that a rule sets its alarm for: nothing that it reads happens by itself."""
     below = find_makers(p.read_kinds(head.body), heads)
     nodes = [node for each in (head, *below) for node in p.walk(each.body)]
-    return all(each.alarm is None for each in below) and not any(isinstance(n, p.Tick | p.Deadline) for n in nodes)
+    return all(each.alarm is None for each in below) and not any(isinstance(n, p.Tick) or p.falls_due(n) for n in nodes)
 
 
 def find_makers(kinds: Collection[Kind], heads: Sequence[p.Head]) -> list[p.Head]:

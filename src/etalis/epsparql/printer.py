@@ -1,6 +1,6 @@
 """The syntax tree of EP-SPARQL -> text in the standard form: every pattern in braces, expressions named by AS.
 
-Law: read_unit(print_unit(unit)) == unit, for every unit that can be read.
+Law: read_unit(print_unit(unit), dialect=unit.dialect) == unit, for every unit that can be read.
 """
 
 from __future__ import annotations

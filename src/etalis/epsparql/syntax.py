@@ -205,7 +205,8 @@ class StreamQuery:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The queries of a text."""
+    """The queries of a text; `dialect` is `etalis` where they are the original's, whose names are plain atoms."""
 
     queries: tuple[StreamQuery, ...]
+    dialect: str | None = None
     span: Span | None = place()

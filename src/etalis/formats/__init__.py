@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
@@ -23,9 +24,10 @@ from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
 from etalis.formats.json_lines import read_json_lines
 from etalis.formats.rdf_quads import read_nquads, read_trig
-from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema
+from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema, reading_of
 from etalis.formats.table import column_names
 from etalis.formats.written import SECONDS, TimeForm, clause_of, json_of, moment_of
+from etalis.logic.rdf.given_terms import to_name
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
@@ -46,6 +48,7 @@ __all__ = [
     "feed",
     "format_of",
     "read",
+    "run_file",
     "write",
 ]
 
@@ -162,14 +165,11 @@ def feed(
                 ):
                     pass
                 case Row(event, _, str(name)):
-                    stamp = Stamp((exact_seconds(event.start_time), exact_seconds(event.end_time)), id=name)
-                    yield from engine.push(event.name, *event.args, at=stamp)
+                    yield from engine.push(event.name, *event.args, at=Stamp(exact_interval(event), id=name))
                 case Row(event, _) if event.name in engine.core.program.implied or event.sign < 0:
                     yield from engine.run((event,))  # its attributes have been found by their names
                 case Row(event, _):
-                    yield from engine.push(
-                        event.name, *event.args, at=(exact_seconds(event.start_time), exact_seconds(event.end_time))
-                    )
+                    yield from engine.push(event.name, *event.args, at=exact_interval(event))
                 case Pause(to, _):
                     yield from engine.advance(to=exact_seconds(to))
                 case Bad():
@@ -183,6 +183,34 @@ def feed(
             on_bad(Bad(item.place, item.place.blame(error).problems[0]))
     if not as_given:
         yield from engine.close()
+
+
+def run_file(
+    engine: RuntimeEngine, path: str | Path, *, format: str | None = None, stream: str | None = None,  # noqa: A002
+    **how: Any,
+) -> Iterator[Event]:  # fmt: skip
+    """Run the events of a file through an engine, and yield what they cause; the stream is not closed.
+
+    What cannot be read is a dead letter where someone takes these, otherwise an error.
+    """
+    core = engine.core
+    reading = reading_of(core.program, stream=to_name(stream, "stream"), **how)
+    reading = replace(reading, retracts=core.program.settings.revision)
+
+    def bury(bad: Bad) -> None:
+        place = "" if bad.problem.span is None else f"{bad.place.source}, line {bad.place.line}: "
+        core.dead_letters.add("", (), None, None, place + bad.problem.message)
+
+    on_bad = bury if core.dead_letters.are_handed_on else None
+    for event in feed(engine, in_order(read(path, reading, format=format)), on_bad=on_bad, as_given=True):
+        core.inputs.shown.dates |= reading.seen.stamps
+        yield event
+
+
+def exact_interval(event: Event) -> int | Fraction | tuple[int | Fraction, int | Fraction]:
+    """Return the time of an event in seconds without rounding: one, or a start and an end."""
+    end = exact_seconds(event.end_time)
+    return end if event.start_time == event.end_time else (exact_seconds(event.start_time), end)
 
 
 def exact_seconds(time: int) -> int | Fraction:

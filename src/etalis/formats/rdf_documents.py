@@ -91,6 +91,8 @@ def read_triples(text: str, format: str, nodes: BlankNodes) -> list[ExactTriple]
     """
     if format not in DOCUMENTS:
         raise InputError(Problem("E407", f"unknown format {format!r}", hint=f"one of {', '.join(DOCUMENTS)}"))
+    if not isinstance(text, str):
+        raise InputError(Problem("E402", f"expected a text, found {type(text).__name__}", hint="decode it: x.decode()"))
     oxigraph = import_pyoxigraph()
     title, name = DOCUMENTS[format]
     found: list[ExactTriple] = []

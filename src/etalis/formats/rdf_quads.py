@@ -171,7 +171,8 @@ def read_trig(lines: Iterable[Any], source: str, reading: Reading) -> Iterator[I
 def _refuse(error: SyntaxError, place: Place, title: str) -> InputError:
     at = min(max(0, (error.offset or 1) - 1), max(0, len(place.text or "") - 1))
     message = f"not {title}: {_POSITION.sub('', error.msg)}"
-    return place.refuse("E402", message, "check this line", None if place.text is None else (at, at + 1))
+    hint = "write IRIs in full" if "No scheme" in error.msg else "check this line"
+    return place.refuse("E402", message, hint, None if place.text is None else (at, at + 1))
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
 from etalis.plan.keys import Kind, show
 from etalis.plan.lattice import TERM
+from etalis.plan.retention import window_of
 from etalis.plan.types import Types, infer_types
 from etalis.tables.column_types import shown_time
 from etalis.tables.knowledge import program_answers
@@ -124,6 +125,7 @@ def _keeps_unit(head: p.Head, unit: Fraction) -> bool:
         for node in p.walk(head.body)
         if isinstance(node, p.Deadline | p.Tick)
     ]
+    moments += [window_of(p.tests(node)) or 0 for node in p.walk(head.body) if p.falls_due(node)]
     if head.alarm is not None:
         match head.alarm.when:
             case Const(value=int() | float() as when):

@@ -49,7 +49,7 @@ def test_a_background_is_given_as_rdf(tmp_path: Path) -> None:
     background.write_text("<http://x/a> <http://x/sector> <http://x/tech> .")
     text = "SELECT ?c { ?c <http://x/sector> ?s }"
     assert check(tmp_path, text).exit_code == ExitCode.OK
-    result = check(tmp_path, text, "--rdf", background)
+    result = check(tmp_path, text, "--background", background)
     assert result.exit_code == ExitCode.PROGRAM
     assert "error E251: the query has no time" in result.stdout
 

@@ -59,6 +59,24 @@ def test_a_disjunction_is_one_condition() -> None:
     assert test == s.FilterBy(Compound("||", (Compound("=", (P, Const(1))), Compound("=", (P, Const(2))))))
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["?p > 1 && ?p < 9 && goal(?p)", "((?p > 1) && ((?p < 9 && goal(?p))))", "(?p > 1 && ?p < 9) && (goal(?p))"],
+)
+def test_brackets_change_nothing_in_a_conjunction(written: str) -> None:
+    (_, *tests) = only(f"SELECT ?p {{ ?company hasStockPrice ?p }} FILTER ({written})").body.elements
+    assert tests == [
+        s.FilterBy(Compound(">", (P, Const(1)))),
+        s.FilterBy(Compound("<", (P, Const(9)))),
+        s.AskGoal(Compound("goal", (P,))),
+    ]
+
+
+def test_and_binds_more_than_or() -> None:
+    (_, test) = only("SELECT ?p { ?company hasStockPrice ?p } FILTER (?p && ?company || 1)").body.elements
+    assert test == s.FilterBy(Compound("||", (Compound("&&", (P, COMPANY)), Const(1))))
+
+
 def test_what_only_prints_is_left_out_with_a_note() -> None:
     text = "SELECT ?p { ?company hasStockPrice ?p } FILTER (write(?p) && write_space(2) && ?p > 1 && write_nl(1))"
     unit, problems = read_collect(text, dialect="etalis")

@@ -194,6 +194,7 @@ def test_a_list_is_its_cells() -> None:
         s.Triple(two, rest, nil),
     )
     assert body("{ ?y :p (1 ?x) }") == (s.Triple(Y, iri("p"), one), *cells)
+    assert body("{ (1 ?x) . }") == cells
     assert body("{ (1 ?x) :p () }") == (*cells, s.Triple(one, iri("p"), nil))
 
 

@@ -489,6 +489,35 @@ def test_a_table_that_names_its_events_is_none_of_triples(tmp_path: Path) -> Non
         table_rows(path)
 
 
+# streams without an end
+
+
+def endless(told_first: bool) -> Any:
+    for i in range(10**9):
+        lines = [told(f"g{i}", i), quad(f"g{i}", i)]
+        yield from lines if told_first else reversed(lines)
+
+
+@pytest.mark.parametrize("told_first", [True, False])
+@pytest.mark.parametrize("reader", [read_nquads, read_trig])
+def test_a_stream_is_read_as_it_goes(reader: Any, told_first: bool) -> None:
+    lines = endless(told_first)
+    if reader is read_trig:
+        lines = (f"<{X}g> {{ {line.split(f' <{X}g')[0]} }}\n" if line.startswith(f"<{X}s>") else line for line in lines)
+        lines = (line.replace(f"<{X}g> {{", f"<{X}g{i // 2}> {{") for i, line in enumerate(lines))
+    items = reader(lines, "x", Reading())
+    assert shown(next(items) for _ in range(100)) == [f"s={i} [{i}, {i}]" for i in range(100)]
+
+
+def test_a_file_is_not_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "s.nq"
+    path.write_text("".join(told(f"g{i}", i) + quad(f"g{i}", i) for i in range(20_000)), encoding="utf-8")
+    with path.open("rb") as file:
+        items = read_nquads(file, "x", Reading())
+        next(items)
+        assert file.tell() < path.stat().st_size / 10
+
+
 # the doors of users
 
 RULES = "rise(S, X, Y) <- rdf(S, '<http://x/p>', X) seq rdf(S, '<http://x/p>', Y) where Y > X."

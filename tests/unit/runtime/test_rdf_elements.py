@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 import etalis
@@ -109,6 +112,8 @@ def test_formats_of_graphs() -> None:
     deep = '{"a:b":' * 30_000 + "1" + "}" * 30_000
     with pytest.raises(InputError, match="levels deep"):
         run.push_graph(deep, at=1, format="jsonld")
+    with pytest.raises(InputError, match="expected a text, found bytes"):
+        run.push_graph(b"", at=1)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="half a character"):
         run.push_graph('<a:s> <a:p> "\ud800" .', at=1)
 
@@ -168,6 +173,35 @@ def test_an_element_is_corrected_in_one_step() -> None:
     assert [str(e) for e in run.retract("<a:g>")] == ["-pair(1, 3) [1, 2]"]
 
 
+ELEMENTS = st.lists(
+    st.tuples(st.integers(0, 6), st.lists(st.integers(0, 3), min_size=1, max_size=3), st.booleans()), max_size=8
+)
+WAITING = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 3). "
+
+
+@pytest.mark.parametrize("flags", ["", WAITING, WAITING + ":- set_flag(reporting, on_arrival). "])
+@given(elements=ELEMENTS)
+def test_what_is_taken_back_might_never_have_come(flags: str, elements: list[tuple[int, list[int], bool]]) -> None:
+    ordered = sorted(elements, key=lambda each: each[0])
+    run, expected = engine(REVISED + flags + PAIR), engine(REVISED + flags + PAIR)
+    reported: Counter[Any] = Counter()
+    changes: list[Any] = []
+    for number, (at, values, _) in enumerate(ordered):
+        turtle = "".join(f"<a:s> <a:p> {value} ." for value in values)
+        changes += run.push_graph(turtle, at=at, graph=f"a:g{number}")
+    for number, (_, _, stays) in enumerate(ordered):
+        if not stays:
+            changes += run.retract(f"<a:g{number}>")
+    changes += run.close()
+    for change in changes:
+        reported[change.reported if change.sign < 0 else change] += change.sign
+    rows = [(at, value) for at, values, stays in ordered if stays for value in values]
+    wanted = [e for at, value in rows for e in expected.push("rdf", "<a:s>", "<a:p>", value, at=at)]
+    wanted += expected.close()
+    assert +reported == Counter(dict.fromkeys(wanted, 1))
+    assert min(reported.values(), default=0) >= 0
+
+
 def test_what_waits_for_the_watermark_is_taken_back_as_a_whole() -> None:
     flags = REVISED + ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 10). "
     run = engine(flags + SEEN)
@@ -223,5 +257,9 @@ def test_options_of_run(tmp_path: Path) -> None:
     assert (event.args, event.start, event.end) == (("x", "<a:g>", "<a:n>"), 1.5, 2.5)
     with pytest.raises(EtalisError, match="run has no option tme"):
         run.run(path, tme="x")  # type: ignore[call-arg]
+    with pytest.raises(EtalisError, match="run has no option time for rows"):
+        run.run([("rdf", 1)], time="at")
+    with pytest.raises(EtalisError, match="run has no option unit for rows"):
+        run.run([("rdf", 1)], unit="ms")
     with pytest.raises(InputError, match="no known format ends"):
         list(run.run(path))

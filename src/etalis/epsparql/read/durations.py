@@ -8,14 +8,16 @@ from etalis.epsparql.read.literals import read_string
 from etalis.epsparql.read.query_text import QueryText, describe
 from etalis.epsparql.read.terms import read_iri
 from etalis.epsparql.read.words import KEYWORDS
+from etalis.language.syntax import Const
 from etalis.logic.knowledge.cell_values import XSD
+from etalis.logic.rdf.exact_terms import STRING, kind_of, split_literal
 from etalis.temporal.duration import UNITS, DurationError, iso_end, parse_duration, parse_iso
 from etalis.temporal.interval import MICROSECONDS
 
 _MINUTES = re.compile(r"(?<=[0-9])(\s*)m(?![a-z])")
 _HINT = 'write "PT10M"^^xsd:duration, PT10M, a number of seconds, or 500ms, 10s, 10m, 2h, 30d'
 _BEHIND = KEYWORDS | {"STEP", "DO"}
-_TYPES = (f"<{XSD}duration>", f"<{XSD}dayTimeDuration>")
+_TYPES = tuple(f"<{XSD}{name}>" for name in ("duration", "dayTimeDuration", "yearMonthDuration"))
 
 
 def read_duration(r: QueryText) -> int:
@@ -38,6 +40,22 @@ def read_duration(r: QueryText) -> int:
     except DurationError as error:
         raise r.refusal(error.code, error.message, r.span_from(first), error.hint) from None
     return int(seconds * MICROSECONDS)
+
+
+def check_length(r: QueryText, constant: Const, *, plain: bool = False) -> None:
+    """Report a constant that is a duration of months or years: by its type or, if `plain`, a text that reads as one."""
+    value = constant.value
+    if not isinstance(value, str) or kind_of(value) != "literal":
+        return
+    text, datatype, _ = split_literal(value)
+    text = text.removeprefix("-")
+    if (datatype == STRING if plain else f"<{datatype}>" in _TYPES) and iso_end(text) == len(text):
+        try:
+            parse_iso(text)
+        except DurationError as error:
+            if error.code == "E126":
+                assert constant.span is not None
+                r.report(error.code, error.message, constant.span, error.hint)
 
 
 def _literal(r: QueryText) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from etalis.epsparql.read.durations import check_length
 from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, SAME, arity_problem
 from etalis.epsparql.read.literals import is_signed_number, read_signed_number, read_string
 from etalis.epsparql.read.query_text import QueryText, describe
@@ -30,17 +31,17 @@ COMPARED = 3
 LEVELS: Mapping[str, int] = MappingProxyType(
     {"||": 1, "&&": 2, **dict.fromkeys(COMPARISONS, COMPARED), "+": 4, "-": 4, "*": 5, "/": 5}
 )
-_PROLOG = MappingProxyType({"==": "=", "=:=": "=", "=\\=": "!=", "\\=": "!=", "=<": "<="})
+PROLOG = MappingProxyType({"==": "=", "=:=": "=", "=\\=": "!=", "\\=": "!=", "=<": "<="})
 _SINGLE = MappingProxyType({"&": "&&", "|": "||"})
 _EXISTS = "write it as a filter of its own: FILTER NOT EXISTS { ... }"
 
 
-def read_expression(r: QueryText) -> Term:
-    """Read an expression.
+def read_expression(r: QueryText, floor: int = 1) -> Term:
+    """Read an expression whose operators bind at least as strongly as a level says.
 
     Its depth is bounded, also where operators make it deep from the left.
     """
-    expression = read_operators(r, 1)
+    expression = _read_operators(r, floor)
     waiting: list[tuple[Term, int]] = [(expression, 0)]
     while waiting:
         term, depth = waiting.pop()
@@ -52,8 +53,7 @@ def read_expression(r: QueryText) -> Term:
     return expression
 
 
-def read_operators(r: QueryText, floor: int) -> Term:
-    """Read an expression whose operators bind at least as strongly as a level says."""
+def _read_operators(r: QueryText, floor: int) -> Term:
     first = r.at
     r.deepen()
     left = _read_unary(r)
@@ -64,7 +64,8 @@ def read_operators(r: QueryText, floor: int) -> Term:
             break
         token = r.take()
         if sign in LEVELS:
-            left = Compound(sign, (left, read_operators(r, level + 1)), r.span_from(first))
+            left = Compound(sign, (left, _read_operators(r, level + 1)), r.span_from(first))
+            _check_compared(r, left)
         else:
             left = _read_membership(r, left, sign, first)
         if level == COMPARED and LEVELS.get(_operator(r), COMPARED if _operator(r) else 0) == COMPARED:
@@ -74,13 +75,20 @@ def read_operators(r: QueryText, floor: int) -> Term:
     return left
 
 
+def _check_compared(r: QueryText, comparison: Compound) -> None:
+    """Refuse a text beside getDURATION() that is a duration of months or years."""
+    for one, other in (comparison.args, comparison.args[::-1]):
+        if isinstance(one, Compound) and one.name == "getduration" and isinstance(other, Const):
+            check_length(r, other, plain=True)
+
+
 def _operator(r: QueryText) -> str:
     """Return the operator that stands here, IN and NOT among them, or nothing."""
     token = r.token
     if token.kind == "sign":
-        if token.text in _PROLOG and r.dialect is not None:
-            return _PROLOG[token.text]
-        meant = _PROLOG.get(token.text) or _SINGLE.get(token.text)
+        if token.text in PROLOG and r.dialect is not None:
+            return PROLOG[token.text]
+        meant = PROLOG.get(token.text) or _SINGLE.get(token.text)
         if meant is not None:
             raise r.refusal("E108", f"{describe(token)} is no operator of expressions", token, f"write {meant}")
         return token.text if token.text in LEVELS else ""
@@ -106,7 +114,7 @@ def _arguments(r: QueryText, where: str) -> list[Term]:
     while not r.sees(")"):
         if found:
             r.expect(",", where)
-        found.append(read_operators(r, 1))
+        found.append(_read_operators(r, 1))
     r.close(")", opening)
     return found
 
@@ -129,7 +137,7 @@ def _read_primary(r: QueryText) -> Term:
     if r.sees("("):
         opening = r.at
         r.take()
-        inner = read_operators(r, 1)
+        inner = _read_operators(r, 1)
         r.close(")", opening)
         return inner
     if token.kind == "var":
@@ -143,7 +151,9 @@ def _read_primary(r: QueryText) -> Term:
     if r.word in ("EXISTS", "NOT"):
         raise r.refusal("E130", f"{r.word} inside an expression is not supported", token, _EXISTS)
     if begins_constant(r):
-        return read_constant(r)
+        constant = read_constant(r)
+        check_length(r, constant)
+        return constant
     if token.kind == "blank":
         raise r.refusal("E135", "a blank node cannot stand in an expression", token, "use a variable")
     raise missing(r, "an expression")
@@ -187,7 +197,7 @@ def _read_aggregate(r: QueryText, name: str, token: QueryToken) -> Term:
     distinct = bool(r.accept_word("DISTINCT"))
     values: tuple[Term, ...] = ()
     if name != "count" or not r.accept("*"):
-        values = (read_operators(r, 1),)
+        values = (_read_operators(r, 1),)
     if distinct:
         values = (Compound("distinct", values, r.span_from(opening + 1)),)
     if name == "group_concat" and r.accept(";"):

@@ -28,8 +28,8 @@ from etalis.epsparql.read.words import ELEMENTS, IN_GROUPS, MODIFIERS, TEMPORAL
 from etalis.language.check.spelling import suggest
 from etalis.language.syntax import Const, Var
 
-SubSelect: TypeAlias = Callable[[QueryText], s.SubSelect]
-_STOPS = frozenset((".",)) | ELEMENTS
+ReadSelect: TypeAlias = Callable[[QueryText], s.SubSelect]
+_STOPS = ELEMENTS | MODIFIERS | {".", "WITHIN"}
 _BRACES = "put the UNION into braces of its own: { {..} UNION {..} } SEQ {..}"
 _WITHIN = "WITHIN stands behind a group in braces: { ... } WITHIN 10m"
 
@@ -39,7 +39,7 @@ class GroupReader:
 
     __slots__ = ("_select", "r")
 
-    def __init__(self, r: QueryText, select: SubSelect) -> None:
+    def __init__(self, r: QueryText, select: ReadSelect) -> None:
         self.r = r
         self._select = select
 
@@ -115,7 +115,7 @@ class GroupReader:
             raise r.refusal("E108", "WITHIN belongs to no group here", token, _WITHIN)
         chain = elements[place]
         if isinstance(chain, s.GroupPattern):
-            elements[place] = s.Chain((chain,), (), length, r.span_from(r.at - 1))
+            elements[place] = s.Chain((chain,), (), length, chain.span)
             return
         assert isinstance(chain, s.Chain)
         elements[place] = replace(chain, within=length if chain.within is None else min(chain.within, length))

@@ -8,7 +8,7 @@ aggregate over a triple is `Folded`.
 from __future__ import annotations
 
 from etalis.epsparql import syntax as s
-from etalis.epsparql.read.expressions import LEVELS, read_expression, read_operators
+from etalis.epsparql.read.expressions import LEVELS, PROLOG, read_expression
 from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, SAME
 from etalis.epsparql.read.query_text import QueryText, describe
 from etalis.epsparql.read.terms import begins_constant, read_constant, read_var
@@ -16,28 +16,54 @@ from etalis.epsparql.read.words import REFUSED_FUNCTIONS
 from etalis.language.syntax import Compound, Const, ListTerm, Term
 from etalis.temporal.aggregate import FOLDS
 
+_INSIDE = (LEVELS.keys() | PROLOG.keys()) - {"&&"}
 _PRINTED = frozenset(("write", "write_space", "write_nl"))
 
 
 def read_conjunction(r: QueryText) -> list[s.Element]:
     """Read what stands behind FILTER or DO."""
+    return _read_bracketed(r) if r.sees("(") else _read_part(r)
+
+
+def _read_bracketed(r: QueryText) -> list[s.Element]:
+    """Read parts joined by `&&` in brackets; where `||` joins them, they are one expression."""
     opening = r.at
-    bracketed = r.accept("(")
-    found = _read_part(r)
-    while r.accept("&&"):
-        found += _read_part(r)
-    if bracketed:
-        r.close(")", opening)
+    r.deepen()
+    r.take()
+    if _find_end(r, opening)[1]:
+        found = _as_tests(read_expression(r))
+    else:
+        found = _read_part(r)
+        while r.accept("&&"):
+            found += _read_part(r)
+    r.close(")", opening)
+    r.depth -= 1
     return found
 
 
+def _find_end(r: QueryText, opening: int) -> tuple[int, bool]:
+    """Return the place behind a bracket and what it holds, and whether `||` stands right inside."""
+    depth, alternatives = 0, False
+    for place in range(opening, len(r.tokens)):
+        token = r.tokens[place]
+        if token.kind == "sign" and token.text in ("(", ")"):
+            depth += 1 if token.text == "(" else -1
+            if depth == 0:
+                return place + 1, alternatives
+        alternatives = alternatives or (depth == 1 and token.text == "||")
+    return len(r.tokens) - 1, alternatives
+
+
 def _read_part(r: QueryText) -> list[s.Element]:
+    """Read an assignment, a goal, a condition, or several in brackets of their own."""
     first, token = r.at, r.token
     after = r.following
+    if r.sees("(") and not _operator_at(r, _find_end(r, first)[0]):
+        return _read_bracketed(r)
     if token.kind == "var" and after.kind == "word" and after.text.lower() == "is":
         variable = read_var(r, "an assignment")
         r.take()
-        expression = read_operators(r, LEVELS["+"])
+        expression = read_expression(r, LEVELS["+"])
         return [s.BindAs(expression, variable, r.span_from(first))]
     if token.kind == "word" and after.text == "(" and not _is_function(token.text.lower()):
         goal = _read_goal(r)
@@ -46,11 +72,22 @@ def _read_part(r: QueryText) -> list[s.Element]:
             r.report("W130", f"{goal.name} is left out", r.span_of(token), hint)
             return []
         return [s.AskGoal(goal, r.span_from(first))]
-    expression = read_operators(r, LEVELS["="])
-    if r.sees("||"):
-        r.at = first
-        expression = read_expression(r)
-    return [s.FilterBy(expression, r.span_from(first))]
+    return _as_tests(read_expression(r, LEVELS["="]))
+
+
+def _operator_at(r: QueryText, place: int) -> bool:
+    """Tell whether an operator of expressions, but for `&&`, stands at a place."""
+    token = r.tokens[place]
+    return (token.kind == "sign" and token.text in _INSIDE) or token.text.upper() in ("IN", "NOT")
+
+
+def _as_tests(expression: Term) -> list[s.Element]:
+    """Return the conjuncts of a condition, each as a filter."""
+    found: list[s.Element] = []
+    while isinstance(expression, Compound) and expression.name == "&&":
+        expression, last = expression.args
+        found[:0] = _as_tests(last)
+    return [s.FilterBy(expression, expression.span), *found]
 
 
 def _is_function(name: str) -> bool:

@@ -103,10 +103,12 @@ class QueryReader:
     def _subselect(self, r: QueryText) -> s.SubSelect:
         """Read a query that stands in a group."""
         first = r.at
+        r.deepen()
         r.take()
         self._inner += 1
         query = self._select(first, None)
         self._inner -= 1
+        r.depth -= 1
         return s.SubSelect(query, query.span)
 
     # SELECT
@@ -125,21 +127,22 @@ class QueryReader:
             if r.sees(","):
                 r.report("E108", "no commas stand between what is selected", r.take(), "write SELECT ?a ?b")
         if r.token.kind in ("word", "number", "pname", "iri") and r.word not in ("WHERE", "FROM"):
-            raise self._wrong_item(found)
+            self._report_item(found)
+            return tuple(found)
         if not found:
             raise r.refusal(
                 "E108", f"nothing is selected before {describe(r.token)}", r.token, "write SELECT ?x, or SELECT *"
             )
         return tuple(found)
 
-    def _wrong_item(self, found: list[s.Item]) -> ReadingError:
+    def _report_item(self, found: list[s.Item]) -> None:
+        """Report what cannot be selected, and go on behind all that is."""
         r = self.r
         called = r.following.text == "("
-        message = f"an expression without brackets is selected: {describe(r.token)}" if called else (
-            f"expected a variable, found {describe(r.token)}"
-        )  # fmt: skip
+        what = "an expression without brackets is selected:" if called else "expected a variable, found"
         hint = _AS if called or r.word == "AS" or found else "variables begin with a question mark: SELECT ?x"
-        return r.refusal("E108", message, r.token, hint)
+        r.report("E108", f"{what} {describe(r.token)}", r.token, hint)
+        r.skip(frozenset(("{", "WHERE", "FROM")))
 
     def _item(self) -> s.Item:
         """Read `?x`, `(expression AS ?x)`, or 003's `?x AS expression`."""

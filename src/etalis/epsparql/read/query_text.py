@@ -151,14 +151,14 @@ class QueryText:
         depth = 0
         while self.token.kind != "eof" and not self.begins_query():
             text = self.token.text if self.token.kind == "sign" else self.word
+            if depth == 0 and text in stops:
+                return
             if text in "([{" and text:
                 depth += 1
             elif text in ")]}" and text:
                 if depth == 0 and text == "}":
                     return
                 depth = max(0, depth - 1)
-            if depth == 0 and text in stops:
-                return
             self.take()
 
 

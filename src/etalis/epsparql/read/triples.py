@@ -35,12 +35,9 @@ def begins_triple(r: QueryText) -> bool:
 def read_triples(r: QueryText) -> list[Triple]:
     """Read a subject with its predicates and objects."""
     found: list[Triple] = []
-    blank = r.sees("[")
     subject = _read_node(r, found, "a subject")
-    has_properties = bool(found) and blank
-    if has_properties and not _begins_verb(r):
-        return found
-    _read_properties(r, subject, found)
+    if not found or _begins_verb(r):  # what stands in brackets is enough
+        _read_properties(r, subject, found)
     return found
 
 

@@ -8,7 +8,7 @@ from etalis.epsparql.read.check import check_query
 from etalis.epsparql.read.namespaces import Namespaces, UnknownNameError
 from etalis.epsparql.read.queries import QueryReader, recover
 from etalis.epsparql.read.query_text import MAX_PROBLEMS, QueryText, ReadingError, describe
-from etalis.epsparql.read.words import BEHIND_BODY
+from etalis.epsparql.read.words import BEHIND_BODY, TEMPORAL
 from etalis.epsparql.syntax import StreamQuery, Unit
 from etalis.errors import OptionError, Problem, ProgramError, Source, Span
 from etalis.language.check.spelling import suggest
@@ -56,7 +56,7 @@ def read_collect(
     if len(problems) > MAX_PROBLEMS:
         last = problems[MAX_PROBLEMS - 1].span
         problems[MAX_PROBLEMS:] = [Problem("E119", f"more than {MAX_PROBLEMS} errors; the rest is not shown", last)]
-    return Unit(tuple(queries), Span(source, 0, len(text))), problems
+    return Unit(tuple(queries), dialect, Span(source, 0, len(text))), problems
 
 
 def _first_causes(problems: list[Problem]) -> list[Problem]:
@@ -110,6 +110,10 @@ def _misplaced(r: QueryText) -> str:
         return f"{r.word} stands inside the braces of the query"
     if r.sees("}"):
         return "a brace closes here that was not opened"
+    if r.word in TEMPORAL:
+        return f"{r.word} stands right behind a group in braces, filters behind the whole chain"
+    if r.word in ("FILTER", "WITHIN"):
+        return f"{r.word} stands before GROUP BY, HAVING, VALUES and POLICY"
     if r.word == "DO":
         return 'DO belongs to dialect="etalis"'
     return suggest(r.word, BEHIND_BODY, "queries are separated by `;`") or ""

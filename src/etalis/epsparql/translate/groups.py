@@ -246,7 +246,7 @@ class GroupTranslator:
         partner = self._side(missing, own, replace(scope, lifted=None))
         partner = self._joined(partner, shared, kept.binds, scope, missing.span)
         a, b = (kept, partner) if alone == "left" else (partner, kept)
-        return pair(operator, a, b, alone)
+        return pair(operator, a, b, alone, missing.span)
 
     def _side(self, operand: GroupOperand, filters: Filters, scope: PatternScope) -> Timed:
         """Return the solutions of an operand that have a time."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from etalis.epsparql.translate.naming import VariableNames
+from etalis.errors import Span
 from etalis.language.syntax import Binary, Compound, Condition, Const, EventPattern, Or, Pattern, Side, Term, Var
 from etalis.language.traversal import names as names_of
 from etalis.language.traversal import rewrite, rewrite_term, variables
@@ -207,9 +208,9 @@ def then(first: Timeless, second: Timeless, names: VariableNames) -> Timeless:
     return Timeless((*first.goals, *asked.goals), sure, maybe, first.fragile | asked.fragile)
 
 
-def pair(operator: str, a: Timed, b: Timed, alone: Side | None = None) -> Timed:
+def pair(operator: str, a: Timed, b: Timed, alone: Side | None = None, span: Span | None = None) -> Timed:
     """Return the pairs of matches under a relation, also of one side alone."""
-    pattern = Binary(operator, a.pattern, b.pattern, alone=alone)
+    pattern = Binary(operator, a.pattern, b.pattern, span, alone)
     sure = {"left": a.sure, "right": b.sure, None: a.sure | b.sure}[alone]
     return Timed(pattern, sure, (a.binds | b.binds) - sure)
 

@@ -8,8 +8,9 @@ itself, ask `rdfs_follows(S, P, O, S2, P2, O2)`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from itertools import count
 
 from etalis.data.values import Value
@@ -22,13 +23,13 @@ from etalis.epsparql.translate.solutions import (
     Timeless,
     conjunction,
     disjunction,
-    either,
     test_with,
     variables_of,
 )
-from etalis.language.syntax import Clause, Compound, Condition, Const, EventPattern, Pattern, Term, Var
+from etalis.language.syntax import Clause, Compound, Condition, Const, EventPattern, Or, Pattern, Term, Var
 
 NULL = Const("null")
+FEW = 3  # constants that are written out; a look-up costs as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,9 @@ class TripleTranslator:
             return Timed(self._event(s, p, o, scope), sure)
         if isinstance(p, Const) and schema.is_plain:
             if p.value != TYPE:
-                return Timed(self._below(s, p, o, scope, schema.properties_below(p.value), "rdfs_property"), sure)
+                below = schema.properties_below(p.value)
+                event = partial(self._event, s, o=o, scope=scope)
+                return Timed(self._of_set("rdfs_property", below, p.value, event), sure)
             if isinstance(o, Const):
                 return Timed(self._members(s, o, scope), sure)
         return Timed(self._followed(s, p, o, scope), sure)
@@ -124,39 +127,37 @@ class TripleTranslator:
             event = test_with(event, "where", test)
         return event
 
-    def _below(self, s: Term, p: Const, o: Term, scope: PatternScope, below: list[Value], name: str) -> Pattern:
-        if len(below) == 1:
-            return self._event(s, p, o, scope)
-        self.facts.add(name, below, p.value)
-        inner = self._fresh("p")
-        return test_with(self._event(s, inner, o, scope), "where", Compound(name, (inner, p)))
+    def _of_set(
+        self, name: str, members: list[Value], of: Value, event: Callable[[Term], Pattern], most: int = FEW
+    ) -> Pattern:
+        """Return an event with one of several constants in a place: as alternatives, or by membership in a set."""
+        if len(members) <= most:
+            return reduce(Or, (event(Const(member)) for member in members))
+        self.facts.add(name, members, of)
+        place = self._fresh("p")
+        return test_with(event(place), "where", Compound(name, (place, Const(of))))
 
     def _members(self, s: Term, of: Const, scope: PatternScope) -> Pattern:
         """Return the pattern of the members of a class."""
-        schema, facts = self.schema, self.facts
-        below = schema.classes_below(of.value)
-        found = [self._event(s, Const(TYPE), of, scope)]
-        if len(below) > 1:
-            facts.add("rdfs_class", below, of.value)
-            k = self._fresh("k")
-            event = self._event(s, Const(TYPE), k, scope)
-            found = [test_with(event, "where", Compound("rdfs_class", (k, of)))]
-        subjects, objects = schema.makers(SUBJECT, of.value), schema.makers(OBJECT, of.value)
-        if subjects:
-            facts.add("rdfs_domain", subjects, of.value)
-            p = self._fresh("p")
-            event = self._event(s, p, self._fresh("o"), scope)
-            found.append(test_with(event, "where", Compound("rdfs_domain", (p, of))))
-        if objects and not (isinstance(s, Const) and not _is_node(s.value)):
-            facts.add("rdfs_range", objects, of.value)
-            p = self._fresh("p")
+        schema, name = self.schema, of.value
+
+        def member(k: Term) -> Pattern:
+            return self._event(s, Const(TYPE), k, scope)
+
+        def subject(p: Term) -> Pattern:
+            return self._event(s, p, self._fresh("o"), scope)
+
+        def target(p: Term) -> Pattern:
             event = self._event(self._fresh("s"), p, s, scope)
-            found.append(test_with(event, "where", Compound("rdfs_range", (p, of))))
-            if not isinstance(s, Const):
-                found[-1] = test_with(found[-1], "where", _no_literal(s))
-        whole = either(*(Timed(pattern, frozenset()) for pattern in found))
-        assert whole is not None
-        return whole.pattern
+            return event if isinstance(s, Const) else test_with(event, "where", _no_literal(s))
+
+        found = [self._of_set("rdfs_class", schema.classes_below(name), name, member, most=1)]
+        subjects, objects = schema.makers(SUBJECT, name), schema.makers(OBJECT, name)
+        if subjects:
+            found.append(self._of_set("rdfs_domain", subjects, name, subject))
+        if objects and not (isinstance(s, Const) and not _is_node(s.value)):
+            found.append(self._of_set("rdfs_range", objects, name, target))
+        return reduce(Or, found)
 
     def _followed(self, s: Term, p: Term, o: Term, scope: PatternScope) -> Pattern:
         """Return the pattern of every triple with all that it entails."""

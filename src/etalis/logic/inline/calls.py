@@ -69,8 +69,6 @@ class PredicateCalls:
             scope.match(self.shared.times[name], args[0])
         elif key == ("sparql", 1):
             scope.check(sparql.compile_test(scope, args[0]).text)
-        elif key == ("sparql", 2):
-            self._expression(scope, *args)
         elif len(args) == 1 and name in _CLASSES:
             self._is_of(scope, _CLASSES[name], args[0])
         elif key in _LOOPS and not scope.is_known(args[_LOOPS[key]]):
@@ -81,10 +79,11 @@ class PredicateCalls:
             return self._on_values(scope, key, args)
         return Called(scope)
 
-    def _expression(self, scope: GoalScope, expression: Term, result: Term) -> None:
-        """Compute an expression of SPARQL; where it is an error the result stays unbound, which the solver can say."""
+    def compute(self, scope: GoalScope, expression: Term, result: Term, *, is_needed: bool) -> None:
+        """Compute an expression of SPARQL; where that is an error, a result that is needed is left to the solver."""
         found = scope.named(sparql.compile_value(scope, expression))
-        scope.guard(f"{found.text} is not None")
+        if is_needed or scope.is_known(result) or not isinstance(deref(result), Variable):
+            scope.guard(f"{found.text} is not None")
         scope.match(found, result)
 
     def _operand(self, scope: GoalScope, term: Term) -> Operand:

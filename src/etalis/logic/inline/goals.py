@@ -218,6 +218,10 @@ class GoalSteps:
     def _call(
         self, scope: GoalScope, name: str, args: tuple[Term, ...], rest: tuple[Term, ...], wanted: tuple[Variable, ...]
     ) -> tuple[GoalScope, tuple[Term, ...]] | None:
+        if name == "sparql" and len(args) == 2:
+            following = [each for goal in rest for each in conjuncts(goal)]
+            self.calls.compute(scope, *args, is_needed=not all(_takes_unbound(each, args[1]) for each in following))
+            return scope, rest
         called = self.calls.compile(scope, name, args)
         if called.either:
             return self._alternatives(called.scope, called.goals, rest, wanted)
@@ -247,6 +251,14 @@ class GoalSteps:
             scope.guard(f"None not in {found.text}")
         scope.known.update({v: Operand(f"{found.text}[{i}]") for i, v in enumerate(bound)})
         return scope, rest if alone else ()
+
+
+def _takes_unbound(goal: Term, result: Term) -> bool:
+    """Tell whether a goal computes with a variable whether it is bound or not."""
+    goal = deref(goal)
+    if isinstance(goal, tuple) and goal[0] == "sparql" and deref(goal[-1]) is not deref(result):
+        return True
+    return not any(v is deref(result) for v in variables(goal))
 
 
 def _is_settled(step: Step) -> bool:

@@ -156,7 +156,10 @@ class _Lines:
         if self._guard is not None:
             self._guard.feed(piece)
             return piece
-        self._nesting.feed(piece.encode(errors="surrogatepass") if isinstance(piece, str) else piece)
+        if not isinstance(piece, str):
+            self._nesting.feed(piece)
+        elif "<<" in piece:
+            self._nesting.feed(piece.encode(errors="surrogatepass"))
         if self.line == 1:
             piece = piece.removeprefix("\ufeff" if isinstance(piece, str) else BOM_UTF8)
         return piece
