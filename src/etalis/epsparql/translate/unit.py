@@ -12,7 +12,7 @@ from etalis.epsparql.translate.paths import PathTranslator
 from etalis.epsparql.translate.queries import UNRESTRICTED, QueryHead, Surroundings, head_of, query_rules
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.triples import AskedFacts
-from etalis.epsparql.translate.windows import MAX_GOAL_STEPS, WindowTranslator
+from etalis.epsparql.translate.windows import WINDOW_LIMITS, WindowTranslator
 from etalis.epsparql.windows import is_windowed
 from etalis.language import syntax as s
 
@@ -54,7 +54,7 @@ def translate(
     items: list[s.Item] = [flag] if is_alone else []
     items += _declarations(heads, has_graphs)
     if any(map(is_windowed, unit.queries)):
-        items.append(s.SetFlag("max_goal_steps", s.Const(MAX_GOAL_STEPS)))
+        items += [s.SetFlag(name, s.Const(most)) for name, most in WINDOW_LIMITS.items()]
         items += _triggers(heads, has_graphs)
     if facts.tabled:
         items.append(s.Declare("table", tuple(facts.tabled)))

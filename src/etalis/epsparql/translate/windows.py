@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from etalis.epsparql import syntax as q
 from etalis.epsparql.check import parts_of
@@ -51,7 +52,8 @@ from etalis.language.syntax import (
 from etalis.temporal.interval import MICROSECONDS
 
 WAITING = frozenset(("EQUALSOPTIONAL", "OPTIONALEQUALS", "SEQOPTIONAL"))
-MAX_GOAL_STEPS = 50_000_000  # a goal looks at all of a window
+# A goal looks at all of a window; all steps up to the next input count as caused by the last.
+WINDOW_LIMITS = MappingProxyType({"max_goal_steps": 50_000_000, "max_derivations": 50_000_000})
 
 _B, _X, _K, _J, _T, _L = (Var(name) for name in ("B", "X", "K", "J", "T", "L"))
 _ANY = Var("_#1"), Var("_#2")
@@ -82,8 +84,6 @@ class WindowTranslator:
 
     def rules(self, query: q.StreamQuery, number: int) -> Iterator[Rule]:
         """Yield the rules of a query, which is counted from 1."""
-        if query.policy is not None:
-            raise refuse("POLICY in a query over windows", query.span, "a graph has no policy: leave it out")
         _refuse_waiting(self.unit, query, self.around.known)
         step = step_of(query)
         delay = _delays(self.unit, self.around.known)[number - 1]
