@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
@@ -13,8 +15,11 @@ from etalis.language import syntax as s
 from etalis.language.check.checks import check
 from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
+from etalis.language.rules import known_events
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event, Retraction, sort_key
+from etalis.why.forms.json_form import from_json
+from helpers.justifications import checker_of, recorded
 from helpers.programs import KINDS, Shape, policies, programs, streams
 from properties.test_disorder import late_engine, lateness, net, short_histories
 from properties.test_engine import MOST, agree, meaning, moment
@@ -137,3 +142,29 @@ def test_a_restored_engine_goes_on(tree, stream, policy, parts, data) -> None:
             engine = program.restore(engine.snapshot(), policy=policy, parts=parts)
         found += engine.push(event.name, *event.args, at=moment(event))
     assert [*found, *engine.close()] == expected
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(programs(JOINS).filter(is_sound), streams(JOINS), policies(JOINS))
+def test_matches_without_a_partner_are_justified(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    text = print_program(tree)
+    note(f"{policy}\n{text}\n{stream}")
+    engine = etalis.compile(text, max_derivations=MOST).engine(policy=policy, justification="full")
+    try:
+        found = [
+            event for x in stream for event in engine.push(x.name, *x.args, at=moment(x)) if list(engine.partial())
+        ]
+        found = [*found, *engine.close()]
+    except LimitError:
+        return
+    notes = recorded(parse(text), stream, policy, max_derivations=MOST)
+    checker = checker_of(parse(text), notes, policy)
+    told = Counter((made.event, tuple(sorted(made.contributors))) for made in notes.record if made.number is None)
+    assert all((made, made.parts) in told for made in found)
+    for made in found:
+        answer = engine.justify(made)
+        wrong = checker.check(answer)
+        assert wrong is None, f"{made}: {wrong.reason}\n{answer}"
+        assert from_json(answer.to_json()).to_json() == answer.to_json()
+    for name, arity in known_events(tree):
+        assert str(engine.why_not(f"{name}({', '.join('_' * arity)})" if arity else name))

@@ -218,6 +218,7 @@ def test_triple_terms_are_refused() -> None:
     line = f"<{X}s> <{X}p> <<( <{X}s> <{X}p> <{X}o> )>> <{X}g> .\n"
     assert quads(told("g", 1) + line + quad("g", 2)) == ["bad 2 E405", "s=2 [1, 1]"]
     assert trig(":g prov:generatedAtTime 1 . :g { << :s :p :o >> :q 1 }") == ["bad 2 E405", trig_last()]
+    assert quads(told("g", 1) + line.replace(f" <{X}g>", "") + quad("g", 2)) == ["s=2 [1, 1]"]
 
 
 def trig_last() -> str:
@@ -297,6 +298,12 @@ def test_lines_are_numbered_over_blocks(tmp_path: Path) -> None:
     items = list(read(path))
     assert [item.place.line for item in items] == [n for n in range(2, 3 * BLOCK + 4) if n != BLOCK + 6]
     assert [n for n, item in enumerate(items) if isinstance(item, Bad)] == [BLOCK + 4 + 1 - 1]
+
+
+def test_a_string_without_an_end_is_shown_where_it_begins() -> None:
+    lines = [told("g", 1), f'<{X}g> {{ <{X}s> <{X}p> """a\n', "b\n", "c\n"]
+    with pytest.raises(InputError, match=r"in.trig, line 2: not TriG"):
+        list(read_trig(lines, "in.trig", Reading()))
 
 
 def test_broken_trig_ends_the_stream() -> None:
