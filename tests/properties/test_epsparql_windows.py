@@ -140,7 +140,13 @@ def test_a_window_without_steps_slides_with_each_solution(seed: int, treatment: 
         start = max(0, end - rng.choice((0, 0, 0, 1, 4)))
         elements.append(StreamedTriple(s, p, rng.choice(NUMBERS), None, STREAM, start * SECOND, end * SECOND))
     keys, shown = rng.choice(
-        (("", ""), ("GROUP BY ?x", "?x"), ("GROUP BY (?v > 2 AS ?k)", "?k"), ("GROUP BY ?x ?v", "?v"))
+        (
+            ("", ""),
+            ("GROUP BY ?x", "?x"),
+            ("GROUP BY (?v > 2 AS ?k)", "?k"),
+            ("GROUP BY ?x ?v", "?v"),
+            ("GROUP BY ?d", "?d"),
+        )
     )
     items = " ".join(f"({item} AS ?a{i})" for i, item in enumerate(rng.sample(ITEMS, rng.randint(1, 3))))
     having = rng.choice(("", "", "HAVING (COUNT(*) > 1)"))

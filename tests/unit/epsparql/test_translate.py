@@ -52,8 +52,10 @@ def rules_of(query: str, background: tuple[tuple[str, str, str], ...] = (), **op
         ),
         (
             "{?c :p ?x} SEQ {?c :q ?y} FILTER(getDURATION() <= 5)",
-            "rdf(C, '<p>', X) seq rdf(C, '<q>', Y) within 5 "
-            "check (t1(_Start), t2(_End), sparql(<=(getduration(_Start, _End), 5)))",
+            (
+                "rdf(C, '<p>', X) seq rdf(C, '<q>', Y) within 5 "
+                "check (t1(_Start), t2(_End), sparql(<=(getduration(_Start, _End), 5)))"
+            ),
         ),
         ("?c :p/^:q ?x", "rdf(C, '<p>', _Path1) and rdf(X, '<q>', _Path1)"),
         ("{ SELECT ?c { ?c :p ?x } } ?c :q ?x", "rdf(C, '<p>', _X) and rdf(C, '<q>', X)"),
@@ -159,7 +161,13 @@ def test_a_policy_is_one_of_the_query() -> None:
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ("SELECT (COUNT(*) AS ?n) FROM STREAM :s [RANGE PT10S STEP PT5S] { ?s :p ?o }", "E265"),
+        (
+            (
+                "REGISTER STREAM :s AS CONSTRUCT {?x :p 1} { {?x :q ?y} EQUALSOPTIONAL {?x :r ?z} } ; "
+                "SELECT (COUNT(*) AS ?n) FROM STREAM :s [RANGE PT10S STEP PT5S] { ?s :p ?o }"
+            ),
+            "E265",
+        ),
         ("SELECT ?c { { ?c :p ?x FILTER NOT EXISTS { ?y :q ?z } } OPTIONALSEQ { ?c :r ?y } }", "E265"),
         ("SELECT ?c FROM :onto { ?c :p ?x }", "E266"),
     ],
@@ -170,3 +178,27 @@ def test_what_rules_do_not_say_is_refused(query: str, code: str) -> None:
     assert refused.value.code == code
     assert refused.value.problems[0].span is not None
     assert refused.value.problems[0].hint
+
+
+def test_a_query_over_a_window_is_alarms_and_a_predicate() -> None:
+    query = "SELECT ?x FROM STREAM :s [RANGE PT10S STEP PT5S] { ?x :p ?y MINUS { ?x :q ?z } }"
+    found = rules_of(query)
+    assert found[1] == (
+        "exceptionAlarmAbsoluteDatetime(window_1(B, triple(0, S, P, O), K), When) <- rdf(S, P, O, _g, '<s>') "
+        "check (t1(Start), t2(End), window_steps(Start, End, 10000000, 5000000, 0, When, K, B))."
+    )
+    assert found[2] == "exceptionAlarm(window_1(B, X, J), 5) <- window_1(B, X, K) where (K > 0, J is K - 1)."
+    assert found[-1] == (
+        "solutions_1(_Window, X) :- sparql_graphs(_Window, [_Graph]), sparql_triple(_Graph, X, '<p>', Y), "
+        "\\+ sparql_triple(_Graph, X, '<q>', _Z)."
+    )
+
+
+def test_a_sliding_aggregate_is_one_of_the_language() -> None:
+    query = "SELECT ?x (SUM(?y) AS ?s) FROM STREAM :s [RANGE PT10S] { ?x :p ?y } GROUP BY ?x"
+    (rule,) = rules_of(query)
+    assert rule == (
+        "select_1(X, S) <- aggregate(list(_Row), rdf(_X_2, '<p>', _Y_2, _g, '<s>') "
+        "where (_Row = [_X_2, _Y_2], _Key = [_X_2]), _Rows) within 10 "
+        "where (_Key = [_X], sparql_groups([_X, _Y], [], [], [_X = _X, _S = sum(_Y)], _Rows, [X, S]))."
+    )

@@ -15,6 +15,7 @@ from etalis.epsparql.translate.solutions import (
     Timed,
     Timeless,
     conjunction,
+    rename_pattern,
     rename_term,
     test_with,
 )
@@ -41,26 +42,27 @@ def slide(found: Timed, length: int, query: q.StreamQuery, names: VariableNames)
 
     What is unbound is `null` in the rows of the list and in the key of the group.
     """
-    local = _localize(found.binds, query, names)
+    local, inner = _localize(found.binds, query, names), {name: names.fresh(name) for name in sorted(found.binds)}
     key, element, listed = (Var(names.fresh(name)) for name in ("Key", "Row", "Rows"))
-    groups = query.groups or ()
-    keyed = {item.variable.name: Var(local[names.of(item.variable.name)]) for item in groups}
-    cells, goals = _filled([Var(name) for name in sorted(found.binds)], found.sure, names)
-    goals.append(Compound("=", (element, ListTerm(tuple(cells)))))
-    values = []
-    for item in groups:
-        value = Var(names.fresh(item.variable.name))
-        expression = item.variable if item.expression is None else item.expression
-        goals.append(Compound("sparql", (e.to_rule(expression, names, found.binds, None), value)))
-        values.append(value)
-    filled, more = _filled(values, NONE, names)
-    goals += [*more, Compound("=", (key, ListTerm(tuple(filled))))]
-    pattern = Aggregate("list", element, test_with(found.pattern, "where", conjunction(goals)), listed)
-    row = ListTerm(tuple(Var(local[name]) for name in sorted(found.binds)))
+    sure = frozenset(inner[name] for name in found.sure)
+    keys: list[Var] = []
+    goals: list[Term] = []
+    for item in query.groups or ():
+        value = Var(inner.get(names.of(item.variable.name), names.fresh(item.variable.name)))
+        if item.expression is not None:
+            expression = rename_term(e.to_rule(item.expression, names, found.binds, None), inner)
+            goals.append(Compound("sparql", (expression, value)))
+        keys.append(value)
+    for whole, parts in ((element, [Var(name) for name in inner.values()]), (key, keys)):
+        cells, filled = _filled(parts, sure, names)
+        goals += [*filled, Compound("=", (whole, ListTerm(tuple(cells))))]
+    body = test_with(rename_pattern(found.pattern, inner), "where", conjunction(goals))
+    row = ListTerm(tuple(Var(local[name]) for name in inner))
     asked = _groups(row, [], listed, found.binds, query, local, names)
-    opened = Compound("=", (key, ListTerm(tuple(keyed.values()))))
-    whole = test_with(Within(pattern, length), "where", conjunction((opened, asked)))
-    return Timed(whole, NONE, frozenset(_reported(query, names)))
+    named = ListTerm(tuple(Var(local[names.of(item.variable.name)]) for item in query.groups or ()))
+    opened = Compound("=", (key, named))
+    pattern = Within(Aggregate("list", element, body, listed), length)
+    return Timed(test_with(pattern, "where", conjunction((opened, asked))), NONE, frozenset(_reported(query, names)))
 
 
 def _localize(binds: Names, query: q.StreamQuery, names: VariableNames) -> dict[str, str]:

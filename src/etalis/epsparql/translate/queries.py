@@ -17,7 +17,6 @@ from etalis.epsparql.translate.aggregates import slide
 from etalis.epsparql.translate.groups import GroupTranslator
 from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.paths import PathTranslator
-from etalis.epsparql.translate.refusals import refuse
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.solutions import Solutions, Timed, conjunction, join, rename, test_with
 from etalis.epsparql.translate.triples import NULL, AskedFacts, PatternScope, TripleTranslator
@@ -96,9 +95,7 @@ def solve(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) ->
 
 def project(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) -> Solutions:
     """Return the solutions of a sub-SELECT."""
-    if has_aggregates(query):
-        hint = "REGISTER STREAM ... AS CONSTRUCT the aggregate over a window, and read it here"
-        raise refuse("an aggregate in a sub-SELECT outside of windows", query.span, hint)
+    assert not has_aggregates(query), "aggregates have a window of their own query"
     return hide(solve(reader, query, scope), query, reader.names)
 
 
