@@ -103,3 +103,20 @@ def test_a_query_over_windows_is_a_program() -> None:
     text = str(compile_case(COUNT).explain())
     assert "window_1" in text
     assert "graph_1" in text
+
+
+def test_windows_read_windows_that_read_windows_at_one_step() -> None:
+    """Each reads the input too, so that it has triples long before those of the others come."""
+    window = "[RANGE 5 STEP 5]"
+    query = f"""
+    REGISTER STREAM :b AS CONSTRUCT {{?x :n ?v}} FROM STREAM :s {window} {{?x :p ?v}} ;
+    REGISTER STREAM :c AS CONSTRUCT {{?x :m ?v}} FROM STREAM :b {window} FROM STREAM :s {window} {{?x :n ?v}} ;
+    SELECT ?v ?w FROM STREAM :c {window} FROM STREAM :b {window} FROM STREAM :s {window} {{
+      ?x :m ?v . ?x :n ?w . ?x :p ?w FILTER(?v < ?w)
+    }}
+    """
+    engine = compile_case(query).engine()
+    found = [*push(engine, 1, 1), *push(engine, 2, 5), *push(engine, 3, 5), *push(engine, 7, 6), *engine.close()]
+    assert shown(event for event in found if event.name == "select_3") == [
+        "select_3(1, 2) [5, 5]", "select_3(1, 3) [5, 5]", "select_3(2, 3) [5, 5]"
+    ]  # fmt: skip

@@ -1,15 +1,15 @@
 """Queries over windows with steps as rules, in alarms alone (definition section 16).
 
-    window_N(B, triple(I, S, P, O), K)   at each step at which a triple lies in window I; K more steps follow
-    ready_N(B, 0)                        at each step, after all of these that are in part B of the window
-    part_N(B, List)                      the list of them
-    ready_N(0), graph_N(Lists)           the same for the parts
+    window_N(B, K, triple(I, S, P, O))   at the first step at which a triple lies in window I; K more steps follow
+    ready_N(B, K, 0)                     at that step, after all of these
+    part_N(List, K)                      the list of them, then again at each of the steps that follow
+    ready_N(0), graph_N(Lists)           at each step, after all parts: the list of these
     solutions_N(Lists, Values...)        a predicate: the query over the graphs of the lists
 
-A list takes time with the square of its length, so it is made in parts. A query that reports what has come or gone
-since the step before finds the rows of that step as `before(Rows)` in a list. Law: alarms at a stamp come after all
-inputs that end there, and an alarm set there is a step of its own; so `ready_N` counts down as many as what its windows
-are made of can take (`_delays`).
+So a step costs what its parts do, not their triples, but for the query itself. A growing list takes time with the
+square of its length, hence the parts B. A query that reports what has come or gone since the step before finds the rows
+of that step in a part, as `before(Rows)`. Law: alarms at a stamp come after all inputs that end there, and an alarm set
+there is a step of its own; so `ready_N` counts down as many as what its windows are made of can take (`_delays`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from etalis.epsparql import syntax as q
 from etalis.epsparql.check import parts_of
@@ -55,8 +56,8 @@ WAITING = frozenset(("EQUALSOPTIONAL", "OPTIONALEQUALS", "SEQOPTIONAL"))
 # A goal looks at all of a window; all steps up to the next input count as caused by the last.
 WINDOW_LIMITS = MappingProxyType({"max_goal_steps": 50_000_000, "max_derivations": 50_000_000})
 
-_B, _X, _K, _J, _T, _L = (Var(name) for name in ("B", "X", "K", "J", "T", "L"))
-_ANY = Var("_#1"), Var("_#2")
+_B, _X, _K, _J, _N, _T, _L = (Var(name) for name in ("B", "X", "K", "J", "N", "T", "L"))
+_ANY = Var("_#1")
 _END = Const(0)
 _COUNTED = Compound(",", (Compound(">", (_K, _END)), Compound("is", (_J, Compound("-", (_K, Const(1)))))))
 _PARTS = 17  # a prime, so that regular times are spread over the parts
@@ -108,20 +109,19 @@ class WindowTranslator:
         steps = Compound("window_steps", (start, end, *lengths, when, k, b))
         goal = conjunction((Compound("t1", (start,)), Compound("t2", (end,)), steps))
         triple = Compound("triple", (Const(place), s, p, o))
-        head = _event("window", number, b, triple, k)
+        head = _event("window", number, b, k, triple)
         return replace(make_rule(head, Condition("check", found.pattern, goal), query), alarm=Alarm("at", when))
 
-    def _list(self, query: q.StreamQuery, number: int, step: int, delay: int) -> Iterator[Rule]:
+    def _list(self, query: q.StreamQuery, number: int, step: int, delay: WindowDelay) -> Iterator[Rule]:
         """Yield the rules that keep what is in the windows, and list it at every step."""
-        window = _event("window", number, _B, _X, _K)
-        following = make_rule(replace(window, args=(_B, _X, _J)), Condition("where", window, _COUNTED), query)
+        window, part = _event("window", number, _B, _K, _X), _event("part", number, _L, _K)
+        yield from _wait(query, number, replace(window, args=(_B, _K, _ANY)), delay.parts, _B, _K)
+        yield _collect(query, part, window, _event("ready", number, _B, _K, _END))
+        following = make_rule(replace(part, args=(_L, _J)), Condition("where", part, _COUNTED), query)
         yield replace(following, alarm=Alarm("after", _seconds(step)))
-        yield from _wait(query, number, replace(window, args=(_B, *_ANY)), delay, _B)
-        some = replace(window, args=(_B, _X, _ANY[0]))
-        yield _collect(query, _event("part", number, _B, _L), some, _event("ready", number, _B, _END))
-        part = _event("part", number, _ANY[0], _X)
-        yield from _wait(query, number, replace(part, args=_ANY), delay)
-        yield _collect(query, _event("graph", number, _L), part, _event("ready", number, _END))
+        some = replace(part, args=(_X, _ANY))
+        yield from _wait(query, number, some, delay.whole)
+        yield _collect(query, _event("graph", number, _L), some, _event("ready", number, _END))
 
     def _report(self, query: q.StreamQuery, number: int, step: int) -> Iterator[Rule]:
         """Yield the rules of the heads of a query."""
@@ -134,7 +134,7 @@ class WindowTranslator:
             found, rows = self._differences(word, number, names, listed, found)
             remembered = Var(names.fresh("Rows"))
             goal = conjunction((Compound(rows, (listed, remembered)), Compound("\\==", (remembered, ListTerm(())))))
-            head = _event("window", number, Const(_PARTS), Compound("before", (remembered,)), Const(0))
+            head = _event("part", number, ListTerm((Compound("before", (remembered,)),)), _END)
             rule = make_rule(head, Condition("where", graph, goal), query)
             yield replace(rule, alarm=Alarm("after", _seconds(step)))
         pattern: Pattern = test_with(graph, "event_multiply" if found.binds else "where", found.goal)
@@ -221,12 +221,17 @@ def _places(query: q.StreamQuery) -> list[tuple[q.Dataset, int]]:
 
 def _wait(query: q.StreamQuery, number: int, pattern: EventPattern, delay: int, *of: Var) -> Iterator[Rule]:
     """Yield the rules that count down, from the first event of a stamp, until all of them have come."""
-    now = Compound("t2", (_T,))
-    first = make_rule(_event("ready", number, *of, Const(delay)), Condition("check", pattern, now), query)
+    now, some = Compound("t2", (_T,)), _event("some", number, *of)
+    yield make_rule(some, pattern, query)
+    first = make_rule(_event("ready", number, *of, Const(delay)), Condition("check", some, now), query)
     yield replace(first, alarm=Alarm("at", _T))
     if delay:
-        counting = Condition("check", _event("ready", number, *of, _K), conjunction((_COUNTED, now)))
-        yield replace(make_rule(_event("ready", number, *of, _J), counting, query), alarm=Alarm("at", _T))
+        later = Compound("is", (_J, Compound("-", (_N, Const(1)))))
+        counting = conjunction((Compound(">", (_N, _END)), later, now))
+        rule = make_rule(
+            _event("ready", number, *of, _J), Condition("check", _event("ready", number, *of, _N), counting), query
+        )
+        yield replace(rule, alarm=Alarm("at", _T))
 
 
 def _collect(query: q.StreamQuery, head: EventPattern, element: EventPattern, ready: EventPattern) -> Rule:
@@ -272,12 +277,19 @@ def _elements(group: q.GroupPattern) -> Iterator[q.Element]:
         todo += parts_of(element)
 
 
-def _delays(unit: q.Unit, known: Predicates) -> list[int]:
-    """Return for each query how many steps at a stamp its windows must wait, besides one, until all is in them.
+class WindowDelay(NamedTuple):
+    """How many alarm steps at a stamp, besides one, pass until all triples are in the parts, and all parts there."""
 
-    The first alarm step at a stamp takes inputs into windows, a second lists the parts and a third the whole. What a
-    window constructs is in others one step later; so these count down, for parts and whole, from when the first of
-    their triples can come to when the last one can.
+    parts: int
+    whole: int
+
+
+def _delays(unit: q.Unit, known: Predicates) -> list[WindowDelay]:
+    """Return for each query how long its windows must wait at a stamp.
+
+    If the last triple of a stamp can come in alarm step n, parts that count from step 1 must count to n + 1, and those
+    of the last triples are there at 2 n; so the whole that counts from step 1 counts to 2 n + 1, and the last is there
+    at 4 n. What a window constructs then is in others one step later.
     """
     last = [0] * len(unit.queries)  # the step at which a query may still make something
     enters = [1] * len(unit.queries)
@@ -285,8 +297,8 @@ def _delays(unit: q.Unit, known: Predicates) -> list[int]:
         for reader, query in enumerate(unit.queries):
             latest = max((last[maker] for maker in _makers(unit, query, known)), default=0)
             enters[reader] = latest + 1
-            last[reader] = 3 * enters[reader] if is_windowed(query) else latest
-    return [enter - 1 for enter in enters]
+            last[reader] = 4 * enters[reader] if is_windowed(query) else latest
+    return [WindowDelay(enter - 1, 2 * enter - 1) for enter in enters]
 
 
 def _makers(unit: q.Unit, query: q.StreamQuery, known: Predicates) -> Iterator[int]:
