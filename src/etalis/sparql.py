@@ -6,11 +6,16 @@ over tables and on Spark; and rules may stand beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from heapq import merge
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from etalis.data.values import Value
+from etalis.engine import Engine
 from etalis.epsparql import syntax as q
 from etalis.epsparql.check import check
 from etalis.epsparql.read import read_collect
@@ -20,9 +25,13 @@ from etalis.epsparql.stream_entailment import close
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.unit import NO_SCHEMA, Translation, translate
 from etalis.errors import InputError, OptionError, Problem, ProgramError
+from etalis.formats import Item, Row, feed, read
+from etalis.formats.row import reading_of
+from etalis.language.attributes import Signature
 from etalis.language.check.checks import findings
 from etalis.language.read.parser import parse_collect
-from etalis.language.syntax import Compound, Const, Rule, Tree, Trigger
+from etalis.language.rules import events_in, labelled_rules
+from etalis.language.syntax import Compound, Const, EventDeclaration, Rule, Tree, Trigger
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.exact_terms import encode
 from etalis.logic.rdf.load import load_graph
@@ -30,11 +39,16 @@ from etalis.program import Program
 from etalis.runtime.compiled import compile_tree
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_time
+from etalis.temporal.interval import EARLIEST, to_time
 
 KnownTriple = tuple[Value, Value, Value]
 TRIPLE = "rdf"
+NO_STREAMS: Mapping[str, str | Path] = MappingProxyType({})
 _RULES = "<rules>"
+_WIDTHS = {
+    3: "no query names a graph or a stream: rdf(S, P, O)",
+    5: "a query names a graph or a stream: rdf(S, P, O, Graph, Stream)",
+}
 _UNBOUNDED = "W209"
 _OWN_RESULT = "E243"
 _EMPTY = "E212"  # no match fits into a window: a query may be without solutions
@@ -42,14 +56,16 @@ _EMPTY = "E212"  # no match fits into a window: a query may be without solutions
 
 def compile_sparql(
     text: str, *, name: str = "<query>", vocabulary: str | None = None, prefixes: Mapping[str, str] | None = None,
-    streamed: Iterable[str] = (), background: Any = None, background_predicates: Iterable[str] = (),
-    rules: str = "", dialect: str | None = None, policy: str | None = None, entailment: str | None = "rdfs",
-    transitive: Sequence[str] = (), origin: object = 0, strict: bool = False, **flags: object,
+    streams: Mapping[str, str | Path] = NO_STREAMS, streamed: Iterable[str] = (), background: Any = None,
+    background_predicates: Iterable[str] = (), rules: str = "", dialect: str | None = None, policy: str | None = None,
+    entailment: str | None = "rdfs", transitive: Sequence[str] = (), origin: object = 0, strict: bool = False,
+    **flags: object,
 ) -> Program:  # fmt: skip
     """Compile queries of EP-SPARQL; raise a ProgramError with all that is wrong, and warn of what looks wrong.
 
     `background` is an RDF file, a list of these, or triples of pyoxigraph; a mapping from IRIs to these says what FROM
-    names. `streamed` and `background_predicates` are IRIs of predicates that are read in streams too, or never.
+    names. `streams` are files by the IRIs of their streams, for `program.run_streams`. `streamed` and
+    `background_predicates` are IRIs of predicates that are read in streams too, or never.
     `rules` is a program that runs beside the queries: it sees triples as `rdf(S, P, O)`, terms in the exact naming, and
     the queries by their names. `prefixes` and `vocabulary` add to what the text declares. Policies are those of rules,
     `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None. The steps of
@@ -57,21 +73,55 @@ def compile_sparql(
     """
     unit, noted = read_collect(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
     _raise_errors(noted)
+    over_background = partial(
+        _translate, unit, frozenset(map(_bracketed, streamed)), frozenset(map(_bracketed, background_predicates)),
+        entailment, transitive, policy, is_alone=not rules, origin=_moment(origin),
+    )  # fmt: skip
+    first = over_background(background)
+    program = _make_program(first, [*noted, *first.problems], rules, name, flags, strict=strict)
+    program.queries = first.translation.heads
+    program.streams = {_bracketed(iri): source for iri, source in streams.items()}
+    program.compiled.background = first.held
+    program.read_background = partial(_read_again, over_background, first)
+    return program
+
+
+@dataclass(frozen=True, slots=True)
+class _OverBackground:
+    """Queries over a background: their rules, the facts that these ask, the predicates that no stream may have."""
+
+    translation: Translation
+    facts: Mapping[tuple[str, int], list[tuple[Value, ...]]]
+    held: frozenset[Value]
+    problems: list[Problem]
+
+
+def _translate(
+    unit: q.Unit, streamed: frozenset[str], held: frozenset[str], entailment: str | None, transitive: Sequence[str],
+    policy: str | None, background: Any, *, is_alone: bool, origin: int,
+) -> _OverBackground:  # fmt: skip
     loaded = _load_background(unit, background)
     closed = close(loaded, entailment is not None, transitive)
-    known = known_predicates(
-        unit, loaded, closed, map(_bracketed, streamed), map(_bracketed, background_predicates),
-        rdfs=entailment is not None,
-    )  # fmt: skip
-    problems = [*noted, *check(unit, known)]
+    known = known_predicates(unit, loaded, closed, streamed, held, rdfs=entailment is not None)
+    problems = check(unit, known)
     _raise_errors(problems)
     schema = NO_SCHEMA if entailment is None else StreamSchema(closed)
-    start = _moment(origin)
-    translated = translate(unit, known, schema, policy=policy, is_alone=not rules, origin=start)
-    program = _make_program(translated, closed, problems, rules, name, flags, strict=strict)
-    program.queries = translated.heads
-    program.compiled.background = frozenset(filter(known.is_background, known.loaded | known.background))
-    return program
+    translated = translate(unit, known, schema, policy=policy, is_alone=is_alone, origin=origin)
+    facts: dict[tuple[str, int], list[tuple[Value, ...]]] = {(TRIPLE, 3): list(closed)} if closed else {}
+    found = frozenset(filter(known.is_background, known.loaded | known.background))
+    return _OverBackground(translated, {**facts, **translated.facts}, found, problems)
+
+
+def _read_again(
+    over: Callable[[Any], _OverBackground], first: _OverBackground, background: Any
+) -> Mapping[tuple[str, int], LoadedRows]:
+    """Return the facts of another background for the same rules; one that makes others of the queries is refused."""
+    again = over(background)
+    if again.translation.tree != first.translation.tree or again.held != first.held:
+        hint = "compile the queries with it, and go on from a snapshot: program.restore(engine.snapshot())"
+        raise InputError(Problem("E409", "with this background the queries become other rules", hint=hint))
+    keys = first.facts.keys() | again.facts.keys()
+    return {(name, n): LoadedRows("the background", n, again.facts.get((name, n), [])) for name, n in sorted(keys)}
 
 
 def _moment(origin: object) -> int:
@@ -147,13 +197,14 @@ def _encode_triple(row: Any) -> KnownTriple:
 
 
 def _make_program(
-    translated: Translation, closed: list[KnownTriple], problems: list[Problem], rules: str, name: str,
-    flags: Mapping[str, object], *, strict: bool,
+    first: _OverBackground, problems: list[Problem], rules: str, name: str, flags: Mapping[str, object], *,
+    strict: bool,
 ) -> Program:  # fmt: skip
     """Return the program of a translation, with rules beside it and the facts that it asks."""
+    translated, facts = first.translation, first.facts
     beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
     tree = Tree((*translated.tree.items, *_reported_beside(translated, beside), *beside.items), translated.tree.span)
-    facts = {("rdf", 3): closed, **translated.facts} if closed else translated.facts
+    unread += _other_triples(beside, len(_triple_attributes(translated.tree)))
     found = findings(tree, frozenset(facts))
     kept = [problem for problem in map(_of_query, found) if problem is not None]
     told = [*problems, *unread, *kept]
@@ -171,6 +222,37 @@ def _reported_beside(translated: Translation, beside: Tree) -> Iterator[Trigger]
     if not triggers and any(isinstance(item, Trigger) for item in translated.tree.items):
         for name, arity in dict.fromkeys((rule.head.name, len(rule.head.args)) for rule in rules):
             yield Trigger("print_trigger", Compound("/", (Const(name), Const(arity))))
+
+
+def _triple_attributes(tree: Tree) -> Signature:
+    return next(item.attributes for item in tree.items if isinstance(item, EventDeclaration) and item.name == TRIPLE)
+
+
+def _other_triples(rules: Tree, width: int) -> list[Problem]:
+    """Return a problem for each pattern of triples that queries do not have: with graph and stream, or without."""
+    return [
+        Problem("E267", f"rdf/{len(event.args)} is read, but triples are rdf/{width} here", event.span, _WIDTHS[width])
+        for rule in labelled_rules(rules)
+        for event in events_in(rule.pattern)
+        if event.name == TRIPLE and len(event.args) != width
+    ]
+
+
+def run_streams(program: Program, engine: Engine) -> Iterator[Event]:
+    """Run the streams that a program was given, in the order of time; yield what they cause, to the end."""
+    sources = [_timed(program, iri, source) for iri, source in program.streams.items()]
+    merged = (item for _, _, item in merge(*sources, key=lambda row: row[:2]))
+    return feed(engine, merged)
+
+
+def _timed(program: Program, iri: str, source: str | Path) -> Iterator[tuple[int, int, Item]]:
+    """Yield the rows of a stream with the ends of their intervals; what cannot be read comes where it stands."""
+    reading = reading_of(program.compiled, stream=iri)
+    last = start = EARLIEST
+    for item in read(source, replace(reading, retracts=program.compiled.settings.revision)):
+        if isinstance(item, Row):
+            last, start = item.event.end_time, item.event.start_time
+        yield last, start, item
 
 
 def _of_query(problem: Problem) -> Problem | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, note, settings
@@ -21,8 +22,10 @@ from etalis.temporal.event import Event, Retraction, sort_key
 from etalis.why.forms.json_form import from_json
 from helpers.justifications import checker_of, recorded
 from helpers.programs import KINDS, Shape, policies, programs, streams
+from properties.test_columns import check_meaning
 from properties.test_disorder import late_engine, lateness, net, short_histories
 from properties.test_engine import MOST, agree, meaning, moment
+from properties.test_stages import PARTABLE, agree_in_stages, keyed_streams, staged_programs
 
 pytestmark = pytest.mark.property
 
@@ -34,6 +37,7 @@ JOINS = Shape(  # many partners, of which some are missing
     rules=4, leaves=4, depth=3, events=20, moments=8, policies=WHOLE.policies,
     kinds=(*["event"] * 4, *["outer"] * 8, "binary", "within", "where", "cnot", "judged", "not_within", "or"),
 )  # fmt: skip
+STAGED = replace(PARTABLE, kinds=(*PARTABLE.kinds, *["outer"] * 8), policies=WHOLE.policies)
 FLAT = Shape(  # what the least model is defined for
     rules=4, leaves=4, depth=3, events=12, moments=6, policies=("unrestricted",), alarms=True,
     kinds=(
@@ -144,17 +148,33 @@ def test_a_restored_engine_goes_on(tree, stream, policy, parts, data) -> None:
     assert [*found, *engine.close()] == expected
 
 
+@settings(max_examples=settings.default.max_examples // 5)
+@given(
+    staged_programs(STAGED).filter(is_sound), keyed_streams(), policies(STAGED), st.sampled_from((1, 2, 7))
+)  # fmt: skip
+def test_stages_give_the_whole(tree: s.Tree, stream: list[Event], policy: str, shards: int) -> None:
+    """Shows definition 22.1 for parts that may be missing."""
+    agree_in_stages(tree, stream, policy, shards)
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(programs(JOINS).filter(is_sound), streams(JOINS), policies(JOINS), st.data())
+def test_tables_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check_meaning(tree, stream, policy, data)
+
+
 @settings(max_examples=settings.default.max_examples // 10)
 @given(programs(JOINS).filter(is_sound), streams(JOINS), policies(JOINS))
 def test_matches_without_a_partner_are_justified(tree: s.Tree, stream: list[Event], policy: str) -> None:
     text = print_program(tree)
     note(f"{policy}\n{text}\n{stream}")
     engine = etalis.compile(text, max_derivations=MOST).engine(policy=policy, justification="full")
+    found: list[Event] = []
     try:
-        found = [
-            event for x in stream for event in engine.push(x.name, *x.args, at=moment(x)) if list(engine.partial())
-        ]
-        found = [*found, *engine.close()]
+        for x in stream:
+            found += engine.push(x.name, *x.args, at=moment(x))
+            assert all(row.share <= 1 for row in engine.partial())
+        found += engine.close()
     except LimitError:
         return
     notes = recorded(parse(text), stream, policy, max_derivations=MOST)

@@ -20,9 +20,7 @@ SELECT ?company ?price3 WHERE
   SEQ { ?company :hasStockPrice ?price3 }
 FILTER ( ?price2 < ?price1 * 0.7 && ?price3 > ?price1 * 1.05 && getDURATION() < "PT30S"^^xsd:duration )
 """
-RATED = FALLS.replace(
-    "{ ?company :hasStockPrice ?price1 }", "{ ?company :hasStockPrice ?price1 . ?company a :Company }"
-)
+RATED = FALLS.replace("?price1 }", "?price1 . ?company a :Company }")
 COLUMNS = "s string, p string, o double, at double"
 
 

@@ -14,6 +14,10 @@ from helpers.epsparql_examples import VOCABULARY
 
 SECTOR = ((f"<{VOCABULARY}a>", f"<{VOCABULARY}sector>", f"<{VOCABULARY}tech>"),)
 KNOWS = ((f"<{VOCABULARY}a>", f"<{VOCABULARY}knows>", f"<{VOCABULARY}b>"),)
+LENGTH = (
+    "rdf(C, '<p>', X) seq rdf(C, '<q>', Y) within 5 "
+    "check (t1(_Start), t2(_End), sparql(<=(getduration(_Start, _End), 5)))"
+)
 SHORT = ((VOCABULARY, ""), ("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "rdf:"))
 
 
@@ -52,10 +56,7 @@ def rules_of(query: str, background: tuple[tuple[str, str, str], ...] = (), **op
         ),
         (
             "{?c :p ?x} SEQ {?c :q ?y} FILTER(getDURATION() <= 5)",
-            (
-                "rdf(C, '<p>', X) seq rdf(C, '<q>', Y) within 5 "
-                "check (t1(_Start), t2(_End), sparql(<=(getduration(_Start, _End), 5)))"
-            ),
+            LENGTH,
         ),
         ("?c :p/^:q ?x", "rdf(C, '<p>', _Path1) and rdf(X, '<q>', _Path1)"),
         ("{ SELECT ?c { ?c :p ?x } } ?c :q ?x", "rdf(C, '<p>', _X) and rdf(C, '<q>', X)"),
@@ -202,3 +203,10 @@ def test_a_sliding_aggregate_is_one_of_the_language() -> None:
         "where (_Row = [_X_2, _Y_2], _Key = [_X_2]), _Rows) within 10 "
         "where (_Key = [_X], sparql_groups([_X, _Y], [], [], [_X = _X, _S = sum(_Y)], _Rows, [X, S]))."
     )
+
+
+def test_a_rule_that_reads_other_triples_is_refused() -> None:
+    with pytest.raises(ProgramError) as refused:
+        compile_case("SELECT ?g { GRAPH ?g { ?s :p ?o } }", rules="d <- rdf(_, _, _).")
+    assert refused.value.code == "E267"
+    assert "rdf(S, P, O, Graph, Stream)" in str(refused.value)

@@ -398,6 +398,10 @@ def test_events_may_have_an_attribute_named_turtle() -> None:
     (row,) = _lines('{"event": "seen", "at": 1, "turtle": "leatherback"}', reading)
     assert isinstance(row, Row)
     assert row.event.args == ("leatherback",)
+    reading = Reading(schema={"seen": (("turtle", "string"),)}, event="seen")
+    (row,) = _lines('{"at": 1, "turtle": "leatherback"}', reading)
+    assert isinstance(row, Row)
+    assert row.event.args == ("leatherback",)
 
 
 def test_blank_nodes_of_lines_are_apart_and_the_same_again() -> None:
@@ -549,6 +553,16 @@ def test_files_are_run_and_detected(tmp_path: Path) -> None:
     for source in (str(nq), str(table), frame, pl.DataFrame(frame), pa.Table.from_pandas(frame)):
         found = program.detect(source, policy="unrestricted").to_pylist()
         assert sorted({(row["X"], row["Y"], row["end"]) for row in found}) == expected, source
+
+
+def test_a_table_is_of_triples_where_the_program_reads_these(tmp_path: Path) -> None:
+    program = etalis.compile(":- event(a(s: string, p: string, o: int)). seen(S, O) <- a(S, _, O).")
+    table, path = pa.table({"s": ["x"], "p": ["y"], "o": [3], "at": [1]}), tmp_path / "t.csv"
+    path.write_text("s,p,o,at\nx,y,3,1\n", encoding="utf-8")
+    for found in (program.detect(table), program.detect({"a": table}), program.detect(path, event="a")):
+        assert [(row["S"], row["O"]) for row in found.to_pylist()] == [("x", 3)]
+    with pytest.raises(InputError, match="no column names the event"):
+        list(program.engine().run(path))
 
 
 def test_dead_letters_have_reasons(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ class Surroundings:
     paths: PathTranslator
     has_graphs: bool
     policy: str
+    has_atoms: bool = False  # names are plain atoms, as in the original's dialect: whatever is bound makes a triple
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,14 @@ def query_rules(query: q.StreamQuery, number: int, around: Surroundings) -> Iter
         found = replace(found, pattern=Within(found.pattern, length))
     head = head_of(query, number)
     if head.columns is None:
-        yield from constructs(query, number, found, names, around.has_graphs)
+        yield from constructs(query, number, found, names, around)
     else:
         values = (Var(v) if (v := names.of(name)) in found.binds else NULL for name in head.columns)
-        yield make_rule(EventPattern(head.name, tuple(values)), found.pattern, query)
+        event = EventPattern(head.name, tuple(values))
+        yield make_rule(event, found.pattern, query)
+        if around.has_atoms and query.form == "select":
+            items = tuple(Var(names.of(name)) for name in head.columns)
+            yield make_rule(EventPattern("select_event", (ListTerm(items),)), EventPattern(head.name, items), query)
 
 
 def make_rule(head: EventPattern, pattern: Pattern, query: q.StreamQuery) -> Rule:
@@ -117,14 +122,14 @@ def _only(timed: Timed, kept: frozenset[str]) -> Timed:
 
 
 def constructs(
-    query: q.StreamQuery, number: int, found: Timed, names: VariableNames, has_graphs: bool
+    query: q.StreamQuery, number: int, found: Timed, names: VariableNames, around: Surroundings
 ) -> Iterator[Rule]:
     """Yield a rule for each triple of a template; one that is no triple of RDF is not made."""
     word, name = query.registered or ("query", "")
-    more = (NULL, NULL if word == "query" else Const(name)) if has_graphs else ()
+    more = (NULL, NULL if word == "query" else Const(name)) if around.has_graphs else ()
     for triple in query.template:
         parts = (triple.subject, triple.predicate, triple.object)
-        if not _may_be_triple(parts):
+        if not around.has_atoms and not _may_be_triple(parts):
             continue
         blanks = dict.fromkeys(p.name for p in parts if isinstance(p, Var) and not is_visible(p.name))
         made = {blank: Var(names.fresh(blank[2:])) for blank in blanks}
@@ -134,7 +139,7 @@ def constructs(
         terms = [_part(part, found, names, made) for part in parts]
         if any(term == NULL for term in terms):
             continue
-        goals = list(_triple_tests(terms, made, found))
+        goals = list(_bound_tests(terms, found) if around.has_atoms else _triple_tests(terms, made, found))
         yield make_rule(EventPattern("rdf", (*terms, *more)), test_with(pattern, "where", conjunction(goals)), query)
 
 
@@ -172,6 +177,13 @@ def _triple_tests(terms: list[Term], made: dict[str, Var], found: Timed) -> Iter
         yield Compound("sparql", (Compound("isiri", (p,)),))
     if isinstance(o, Var) and o not in new and o.name not in found.sure:
         yield Compound("sparql", (Compound("bound", (o,)),))
+
+
+def _bound_tests(terms: list[Term], found: Timed) -> Iterator[Term]:
+    """Yield that the variables of a template have values, where the pattern does not say so."""
+    for term in terms:
+        if isinstance(term, Var) and term.name in found.maybe:
+            yield Compound("sparql", (Compound("bound", (term,)),))
 
 
 def _sparql(name: str, *args: Term) -> Term:

@@ -42,7 +42,8 @@ def translate(
     facts = AskedFacts()
     has_graphs = names_graphs or any(map(_names_graph, unit.queries))
     chosen = policy or UNRESTRICTED
-    around = Surroundings(known or Predicates(), schema, facts, PathTranslator(facts), has_graphs, chosen)
+    paths, has_atoms = PathTranslator(facts), unit.dialect == "etalis"
+    around = Surroundings(known or Predicates(), schema, facts, paths, has_graphs, chosen, has_atoms)
     windows = WindowTranslator(unit, around, origin)
     rules: list[s.Rule] = []
     for number, query in enumerate(unit.queries, 1):

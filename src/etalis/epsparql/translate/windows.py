@@ -141,7 +141,7 @@ class WindowTranslator:
         timed = Timed(pattern, found.sure, found.maybe)
         head_ = head_of(query, number)
         if head_.columns is None:
-            yield from constructs(query, number, timed, names, self.around.has_graphs)
+            yield from constructs(query, number, timed, names, self.around)
             return
         values = (Var(v) if (v := names.of(name)) in found.binds else NULL for name in head_.columns)
         yield make_rule(EventPattern(head_.name, tuple(values)), pattern, query)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from etalis.data.values import Value
+from etalis.data.values import Real, Value
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
@@ -59,14 +59,23 @@ def _is_value(machine: Machine, args: tuple[Term, ...]) -> bool:
 
 def _is_blank(machine: Machine, args: tuple[Term, ...]) -> bool:
     query, label, listed, node = map(deref, args)
-    items, _ = split_list(listed)
-    start, end, *pairs = (deref(item) for item in items)
-    said = [(name, value) for _, name, given in pairs if (value := deref(given)).__class__ is not Variable]
-    made = name_blank(query, label, said, (_microseconds(start), _microseconds(end)))
-    return unify(node, made, machine.trail)
+    items, tail = split_list(listed)
+    given = [deref(item) for item in items]
+    ends, pairs = given[:2], given[2:]
+    if tail != () or len(ends) < 2 or not all(_is_pair(pair) for pair in pairs):
+        raise type_error("solution", listed)
+    machine.trail.charge(len(given))
+    said = [(name, value) for _, name, part in pairs if (value := deref(part)).__class__ is not Variable]
+    return unify(node, name_blank(query, label, said, (_microseconds(ends[0]), _microseconds(ends[1]))), machine.trail)
+
+
+def _is_pair(term: Term) -> bool:
+    return term.__class__ is tuple and len(term) == 3 and term[0] == "=" and term[1].__class__ is str
 
 
 def _microseconds(seconds: Term) -> int:
+    if seconds.__class__ not in (int, float, Real):
+        raise type_error("number", seconds)
     return int(as_seconds(seconds) * MICROSECONDS)
 
 
