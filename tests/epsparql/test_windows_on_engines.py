@@ -120,3 +120,15 @@ def test_windows_read_windows_that_read_windows_at_one_step() -> None:
     assert shown(event for event in found if event.name == "select_3") == [
         "select_3(1, 2) [5, 5]", "select_3(1, 3) [5, 5]", "select_3(2, 3) [5, 5]"
     ]  # fmt: skip
+
+
+def test_limits_are_those_that_the_host_gives() -> None:
+    assert compile_case(COUNT).compiled.settings.max_goal_steps == 50_000_000
+    assert compile_case(COUNT, max_goal_steps=1000).compiled.settings.max_goal_steps == 1000
+
+
+def test_a_window_of_the_original_s_dialect() -> None:
+    text = "SELECT (COUNT(*) AS ?n) FROM STREAM <http://example.org/s> [RANGE 5 STEP 5] { ?c hasPrice ?p }"
+    engine = compile_case(text, dialect="etalis").engine()
+    engine.push("rdf", "a", "hasPrice", 3, "null", f"<{STREAM}>", at=1)
+    assert shown(engine.close()) == ["select_1(1) [5, 5]", "select_event([1]) [5, 5]"]

@@ -24,6 +24,7 @@ from etalis.epsparql.windows import has_aggregates, sliding_range
 from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Rule, Term, Var, Within
 
 UNRESTRICTED = "unrestricted"
+SELECTED = "select_event"  # what the original reported of every SELECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +72,22 @@ def query_rules(query: q.StreamQuery, number: int, around: Surroundings) -> Iter
         found = slide(found, length, query, names)
     elif length is not None:
         found = replace(found, pattern=Within(found.pattern, length))
+    yield from report(query, number, found, names, around)
+
+
+def report(
+    query: q.StreamQuery, number: int, found: Timed, names: VariableNames, around: Surroundings
+) -> Iterator[Rule]:
+    """Yield the rules of what a query reports of its solutions."""
     head = head_of(query, number)
     if head.columns is None:
-        yield from constructs(query, number, found, names, around)
-    else:
-        values = (Var(v) if (v := names.of(name)) in found.binds else NULL for name in head.columns)
-        event = EventPattern(head.name, tuple(values))
-        yield make_rule(event, found.pattern, query)
-        if around.has_atoms and query.form == "select":
-            items = tuple(Var(names.of(name)) for name in head.columns)
-            yield make_rule(EventPattern("select_event", (ListTerm(items),)), EventPattern(head.name, items), query)
+        yield from _constructs(query, number, found, names, around)
+        return
+    values = (Var(v) if (v := names.of(name)) in found.binds else NULL for name in head.columns)
+    yield make_rule(EventPattern(head.name, tuple(values)), found.pattern, query)
+    if around.has_atoms and query.form == "select":
+        items = tuple(Var(names.of(name)) for name in head.columns)
+        yield make_rule(EventPattern(SELECTED, (ListTerm(items),)), EventPattern(head.name, items), query)
 
 
 def make_rule(head: EventPattern, pattern: Pattern, query: q.StreamQuery) -> Rule:
@@ -121,7 +128,7 @@ def _only(timed: Timed, kept: frozenset[str]) -> Timed:
     return Timed(timed.pattern, timed.sure & kept, timed.maybe & kept)
 
 
-def constructs(
+def _constructs(
     query: q.StreamQuery, number: int, found: Timed, names: VariableNames, around: Surroundings
 ) -> Iterator[Rule]:
     """Yield a rule for each triple of a template; one that is no triple of RDF is not made."""

@@ -9,7 +9,7 @@ from etalis.data.values import Value
 from etalis.epsparql import syntax as q
 from etalis.epsparql.reads import Predicates
 from etalis.epsparql.translate.paths import PathTranslator
-from etalis.epsparql.translate.queries import UNRESTRICTED, QueryHead, Surroundings, head_of, query_rules
+from etalis.epsparql.translate.queries import SELECTED, UNRESTRICTED, QueryHead, Surroundings, head_of, query_rules
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.triples import AskedFacts
 from etalis.epsparql.translate.windows import WINDOW_LIMITS, WindowTranslator
@@ -56,7 +56,7 @@ def translate(
     items += _declarations(heads, has_graphs)
     if any(map(is_windowed, unit.queries)):
         items += [s.SetFlag(name, s.Const(most)) for name, most in WINDOW_LIMITS.items()]
-        items += _triggers(heads, has_graphs)
+        items += _triggers(heads, has_graphs, has_atoms)
     if facts.tabled:
         items.append(s.Declare("table", tuple(facts.tabled)))
     items += [*rules, *facts.clauses]
@@ -79,11 +79,11 @@ def _declarations(heads: tuple[QueryHead, ...], has_graphs: bool) -> Iterator[s.
         yield s.EventDeclaration(name, tuple((attribute, "any") for attribute in attributes))
 
 
-def _triggers(heads: tuple[QueryHead, ...], has_graphs: bool) -> Iterator[s.Trigger]:
+def _triggers(heads: tuple[QueryHead, ...], has_graphs: bool, has_atoms: bool) -> Iterator[s.Trigger]:
     """Yield what makes of a program's events the queries' results alone reported."""
-    kinds = {
-        head.name: len((_QUAD if has_graphs else _TRIPLE) if head.columns is None else head.columns) for head in heads
-    }
+    triple = len(_QUAD if has_graphs else _TRIPLE)
+    kinds = {head.name: triple if head.columns is None else len(head.columns) for head in heads}
+    kinds |= {SELECTED: 1} if has_atoms else {}
     for name, arity in kinds.items():
         yield s.Trigger("print_trigger", s.Compound("/", (s.Const(name), s.Const(arity))))
 

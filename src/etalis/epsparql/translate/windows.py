@@ -28,10 +28,10 @@ from etalis.epsparql.translate.aggregates import fill, fold
 from etalis.epsparql.translate.graphs import GraphPaths, GraphTriples, read_clauses
 from etalis.epsparql.translate.groups import GroupTranslator
 from etalis.epsparql.translate.naming import VariableNames
-from etalis.epsparql.translate.queries import Surroundings, constructs, head_of, hide, make_rule, solve
+from etalis.epsparql.translate.queries import Surroundings, hide, make_rule, report, solve
 from etalis.epsparql.translate.refusals import refuse
 from etalis.epsparql.translate.solutions import NONE, Solutions, Timed, Timeless, conjunction, test_with
-from etalis.epsparql.translate.triples import NULL, PatternScope, TripleTranslator
+from etalis.epsparql.translate.triples import PatternScope, TripleTranslator
 from etalis.epsparql.windows import has_aggregates, is_windowed
 from etalis.language.syntax import (
     Aggregate,
@@ -138,13 +138,7 @@ class WindowTranslator:
             rule = make_rule(head, Condition("where", graph, goal), query)
             yield replace(rule, alarm=Alarm("after", _seconds(step)))
         pattern: Pattern = test_with(graph, "event_multiply" if found.binds else "where", found.goal)
-        timed = Timed(pattern, found.sure, found.maybe)
-        head_ = head_of(query, number)
-        if head_.columns is None:
-            yield from constructs(query, number, timed, names, self.around)
-            return
-        values = (Var(v) if (v := names.of(name)) in found.binds else NULL for name in head_.columns)
-        yield make_rule(EventPattern(head_.name, tuple(values)), pattern, query)
+        yield from report(query, number, Timed(pattern, found.sure, found.maybe), names, self.around)
 
     def _solutions(self, query: q.StreamQuery, number: int, names: VariableNames, listed: Var) -> Timeless:
         """Return the call of the predicate of a query, which is made here."""
