@@ -31,7 +31,7 @@ from etalis.language.attributes import Signature
 from etalis.language.check.checks import findings
 from etalis.language.read.parser import parse_collect
 from etalis.language.rules import events_in, labelled_rules
-from etalis.language.syntax import EventDeclaration, Tree
+from etalis.language.syntax import Compound, Const, EventDeclaration, Rule, Tree, Trigger
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.exact_terms import encode
 from etalis.logic.rdf.load import load_graph
@@ -39,7 +39,7 @@ from etalis.program import Program
 from etalis.runtime.compiled import CompiledProgram, compile_tree
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
 from etalis.temporal.event import Event
-from etalis.temporal.interval import EARLIEST
+from etalis.temporal.interval import EARLIEST, to_time
 
 KnownTriple = tuple[Value, Value, Value]
 TRIPLE = "rdf"
@@ -92,7 +92,8 @@ def compile_sparql(
     text: str, *, name: str = "<query>", vocabulary: str | None = None, prefixes: Mapping[str, str] | None = None,
     streams: Mapping[str, str | Path] = NO_STREAMS, streamed: Iterable[str] = (), background: Any = None,
     background_predicates: Iterable[str] = (), rules: str = "", dialect: str | None = None, policy: str | None = None,
-    entailment: str | None = "rdfs", transitive: Sequence[str] = (), strict: bool = False, **flags: object,
+    entailment: str | None = "rdfs", transitive: Sequence[str] = (), origin: object = 0, strict: bool = False,
+    **flags: object,
 ) -> SparqlProgram:  # fmt: skip
     """Compile queries of EP-SPARQL; raise a ProgramError with all that is wrong, and warn of what looks wrong.
 
@@ -101,13 +102,14 @@ def compile_sparql(
     `background_predicates` are IRIs of predicates that are read in streams too, or never.
     `rules` is a program that runs beside the queries: it sees triples as `rdf(S, P, O)`, terms in the exact naming, and
     the queries by their names. `prefixes` and `vocabulary` add to what the text declares. Policies are those of rules,
-    `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None.
+    `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None. The steps of
+    windows are counted from `origin`, a time.
     """
     unit, noted = read_collect(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
     _raise_errors(noted)
     over_background = partial(
         _translate, unit, frozenset(map(_bracketed, streamed)), frozenset(map(_bracketed, background_predicates)),
-        entailment, transitive, policy, is_alone=not rules,
+        entailment, transitive, policy, is_alone=not rules, origin=_moment(origin),
     )  # fmt: skip
     first = over_background(background)
     program = _make_program(first, [*noted, *first.problems], rules, name, flags, strict=strict)
@@ -129,7 +131,7 @@ class _OverBackground:
 
 def _translate(
     unit: q.Unit, streamed: frozenset[str], held: frozenset[str], entailment: str | None, transitive: Sequence[str],
-    policy: str | None, background: Any, *, is_alone: bool,
+    policy: str | None, background: Any, *, is_alone: bool, origin: int,
 ) -> _OverBackground:  # fmt: skip
     loaded = _load_background(unit, background)
     closed = close(loaded, entailment is not None, transitive)
@@ -137,7 +139,7 @@ def _translate(
     problems = check(unit, known)
     _raise_errors(problems)
     schema = NO_SCHEMA if entailment is None else StreamSchema(closed)
-    translated = translate(unit, known, schema, policy=policy, is_alone=is_alone)
+    translated = translate(unit, known, schema, policy=policy, is_alone=is_alone, origin=origin)
     facts: dict[tuple[str, int], list[tuple[Value, ...]]] = {(TRIPLE, 3): list(closed)} if closed else {}
     found = frozenset(filter(known.is_background, known.loaded | known.background))
     return _OverBackground(translated, {**facts, **translated.facts}, found, problems)
@@ -153,6 +155,14 @@ def _read_again(
         raise InputError(Problem("E409", "with this background the queries become other rules", hint=hint))
     keys = first.facts.keys() | again.facts.keys()
     return {(name, n): LoadedRows("the background", n, again.facts.get((name, n), [])) for name, n in sorted(keys)}
+
+
+def _moment(origin: object) -> int:
+    try:
+        return to_time(origin)
+    except ValueError as error:
+        hint = "give a number of seconds, a datetime, or text like 2026-01-31T12:00:00Z"
+        raise InputError(Problem("E303", f"origin: {error}", hint=hint)) from None
 
 
 def _raise_errors(problems: Iterable[Problem]) -> None:
@@ -208,7 +218,7 @@ def _make_program(
     """Return the program of a translation, with rules beside it and the facts that it asks."""
     translated, facts = first.translation, first.facts
     beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
-    tree = Tree((*translated.tree.items, *beside.items), translated.tree.span)
+    tree = Tree((*translated.tree.items, *_reported_beside(translated, beside), *beside.items), translated.tree.span)
     unread += _other_triples(beside, len(_triple_attributes(translated.tree)))
     found = findings(tree, frozenset(facts))
     kept = [problem for problem in map(_of_query, found) if problem is not None]
@@ -218,6 +228,15 @@ def _make_program(
         program.knowledge.load((fact, LoadedRows(name, arity, list(rows))))
     tell_warnings((problem for problem in told if problem.code not in OPEN), strict=strict)
     return program
+
+
+def _reported_beside(translated: Translation, beside: Tree) -> Iterator[Trigger]:
+    """Yield what makes rules beside queries with windows, whose own events are not reported, report all theirs."""
+    triggers = [item for item in beside.items if isinstance(item, Trigger)]
+    rules = [item for item in beside.items if isinstance(item, Rule)]
+    if not triggers and any(isinstance(item, Trigger) for item in translated.tree.items):
+        for name, arity in dict.fromkeys((rule.head.name, len(rule.head.args)) for rule in rules):
+            yield Trigger("print_trigger", Compound("/", (Const(name), Const(arity))))
 
 
 def _triple_attributes(tree: Tree) -> Signature:

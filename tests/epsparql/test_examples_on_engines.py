@@ -11,15 +11,7 @@ from helpers.epsparql_examples import Example, find_examples, name_alike
 
 EXAMPLES = find_examples()
 SECOND = 1_000_000
-UNSUPPORTED = "E265"  # windows with STEP, and aggregates
-
-
-def runs_here(example: Example) -> bool:
-    """Tell whether an example can be compiled; windows and aggregates are refused by name."""
-    return "STEP" not in example.query and "COUNT(" not in example.query
-
-
-VALID = [example for example in EXAMPLES if example.error is None and runs_here(example)]
+VALID = [example for example in EXAMPLES if example.error is None]
 
 
 def alike(rows: frozenset[Answer] | set[Answer]) -> set[Answer]:
@@ -43,13 +35,6 @@ def test_an_example_that_is_refused(example: Example) -> None:
         compile_case(example.query, example.background, **example.options)
     assert example.error in {problem.code for problem in refused.value.problems}
     assert example.says in str(refused.value)
-
-
-@pytest.mark.parametrize("example", [e for e in EXAMPLES if not runs_here(e)], ids=lambda example: example.number)
-def test_windows_with_a_step_are_refused_by_name(example: Example) -> None:
-    with pytest.raises(ProgramError) as refused:
-        compile_case(example.query, example.background, **example.options)
-    assert refused.value.code in (UNSUPPORTED, example.error)
 
 
 @pytest.mark.parametrize("example", [e for e in VALID if e.moments], ids=lambda example: example.number)

@@ -51,7 +51,7 @@ class BodyWriter:
 
     def body(self, depth: int = 2) -> str:
         """Write the elements of a group."""
-        parts = [self._triple(STREAMED)]
+        parts = [self.triple(STREAMED)]
         own = next((part for part in parts[0].split() if part.startswith("?")), ":a")
         for _ in range(self.rng.choice((0, 1, 1, 2, 3))):
             parts.append(self._exists(own) if self.rng.random() < 0.08 else self._element(depth))
@@ -66,13 +66,13 @@ class BodyWriter:
     def _element(self, depth: int) -> str:
         kind = self.rng.randint(0, 12)
         if kind in (0, 1):
-            return self._triple(STREAMED)
+            return self.triple(STREAMED)
         if kind == 2:
-            return self._triple(KNOWN)
+            return self.triple(KNOWN)
         if kind == 3:
             return self._path()
         if kind == 4:
-            return f"MINUS {{ {self._triple(KNOWN)} }}"
+            return f"MINUS {{ {self.triple(KNOWN)} }}"
         if kind in (5, 6):
             self.fresh.append(f"?b{len(self.fresh)}")
             return f"BIND({self._value()} AS {self.fresh[-1]})"
@@ -85,10 +85,10 @@ class BodyWriter:
         if kind == 10:
             names = " ".join(self.rng.sample(VARIABLES, 2))
             return f"{{ SELECT {names} {{ {self.body(depth - 1)} }} }}"
-        inner = self.rng.choice((self._triple(KNOWN), self.body(depth - 1)))
+        inner = self.rng.choice((self.triple(KNOWN), self.body(depth - 1)))
         return f"OPTIONAL {{ {inner} {self._maybe_filter()} }}"
 
-    def _triple(self, predicates: tuple[str, ...]) -> str:
+    def triple(self, predicates: tuple[str, ...]) -> str:
         subject = self.rng.choice(VARIABLES) if self.rng.random() < 0.93 else ":" + self.rng.choice(NODES)
         obj = self.rng.choice(VARIABLES) if self.rng.random() < 0.93 else self._constant()
         return f"{subject} :{self.rng.choice(predicates)} {obj} ."

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import etalis
+from etalis.data.values import format_value
 from etalis.epsparql.reads import SUBCLASS, TYPE
 
 pytestmark = pytest.mark.spark
@@ -21,6 +22,10 @@ SELECT ?company ?price3 WHERE
 FILTER ( ?price2 < ?price1 * 0.7 && ?price3 > ?price1 * 1.05 && getDURATION() < "PT30S"^^xsd:duration )
 """
 RATED = FALLS.replace("?price1 }", "?price1 . ?company a :Company }")
+MEANS = """PREFIX : <http://example.org/>
+SELECT ?company (AVG(?price) AS ?mean) (COUNT(*) AS ?n)
+FROM STREAM :ticks [RANGE PT50S STEP PT20S] { ?company :hasStockPrice ?price } GROUP BY ?company
+"""
 COLUMNS = "s string, p string, o double, at double"
 
 
@@ -57,3 +62,17 @@ def test_background_goes_to_the_shards(spark: Any) -> None:
     frame = spark.createDataFrame(triples, COLUMNS)
     found = program.on(spark).detect(frame, time="at", event="rdf", shards=2).collect()
     assert sorted(row["company"] for row in found) == wanted
+
+
+def test_a_window_over_triples_is_one_graph(spark: Any) -> None:
+    program = etalis.compile_sparql(MEANS)
+    stream = f"<{SPACE}ticks>"
+    triples = [(s, p, o, "null", stream, at) for s, p, o, at in make_triples(200)]
+    engine = program.engine()
+    pushed = [m for s, p, o, _, _, at in triples for m in engine.push_triple(s, p, o, at=at, stream=stream[1:-1])]
+    found = [*pushed, *engine.close()]
+    wanted = sorted((*map(format_value, m.args), m.end) for m in found)  # columns of unknown types are terms
+    assert len(wanted) > 80
+    frame = spark.createDataFrame(triples, "s string, p string, o double, g string, n string, at double")
+    rows = program.on(spark).detect(frame, time="at", event="rdf").collect()
+    assert sorted((row["company"], row["mean"], row["n"], row["end"]) for row in rows) == wanted

@@ -71,6 +71,9 @@ Policy = Annotated[str | None, one_of(POLICIES, "Consumption policy of rules tha
 Format = Annotated[str | None, one_of(FORMATS, "Format of events, if the file's name does not say.", "--format")]
 EventName = Annotated[str | None, typer.Option(help="Column that names the event, or the event of every row.")]
 TimeColumn = Annotated[str | None, typer.Option(help="Column of time; of RDF streams, the property of graphs.")]
+StreamIri = Annotated[
+    str | None, typer.Option("--stream", metavar="IRI", help="Of RDF streams, the name of the stream.")
+]
 Until = Annotated[str | None, typer.Option(help="Of RDF streams, the property that tells the end of a graph.")]
 Unit = Annotated[str, one_of(UNITS, "Unit of times given as numbers.")]
 Times = Annotated[str | None, one_of(FORMS, "How times are shown: as dates, as seconds; without it as they came.")]

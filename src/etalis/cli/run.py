@@ -27,6 +27,7 @@ from etalis.cli.common import (
     ResultDisplay,
     SkipBroken,
     Sort,
+    StreamIri,
     TimeColumn,
     Times,
     Unit,
@@ -49,6 +50,7 @@ from etalis.errors import EtalisError
 from etalis.formats import STANDARD_INPUT, feed
 from etalis.formats.row import reading_of
 from etalis.formats.written import TimeForm
+from etalis.logic.rdf.exact_terms import UNBOUND
 from etalis.sparql import SparqlProgram
 from etalis.temporal.duration import DurationError, to_duration
 from etalis.temporal.event import Event
@@ -102,6 +104,7 @@ def run(
     event: EventName = None,
     time: TimeColumn = None,
     until: Until = None,
+    stream_: StreamIri = None,
     unit: Unit = "s",
     encoding: Encoding = None,
     sort: Sort = False,
@@ -130,7 +133,10 @@ def run(
         compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
         if output in RESULT_FORMATS and (to is not None or not isinstance(compiled, SparqlProgram)):
             raise typer.BadParameter(f"--output {output} shows results of queries (.rq, .epsparql), and stores none")
-        found = reading_of(compiled.compiled, event=event, time=time, unit=unit, encoding=encoding, until=until)
+        found = reading_of(
+            compiled.compiled, event=event, time=time, unit=unit, encoding=encoding, until=until,
+            stream=UNBOUND if stream_ is None else f"<{stream_.strip('<>')}>",
+        )  # fmt: skip
         reading = replace(found, needs_time=clock == "events", retracts=compiled.compiled.settings.revision)
         stream = EventStream(
             address=events, format=format_, reading=reading, now=wall_clock(), sorts=sort, follows=follow,

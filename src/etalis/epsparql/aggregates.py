@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cmp_to_key
+from fractions import Fraction
 
-from etalis.data.values import Value
+from etalis.data.values import Value, real
 from etalis.epsparql import syntax as s
 from etalis.epsparql.expressions import ExpressionError, evaluate, holds
 from etalis.epsparql.windows import AGGREGATES
 from etalis.language.syntax import Compound, Const, Term, Var
-from etalis.logic.rdf.exact_terms import STRING, kind_of, make_literal, split_literal
+from etalis.logic.rdf.exact_terms import STRING, make_literal, split_literal
+from etalis.logic.sparql.comparison import order_key
 
 Row = Mapping[str, Value]
-_KINDS = ("blank", "iri", "literal")  # as ORDER BY has them
 _FAILED = Var("_:no value")
 
 
@@ -21,7 +21,7 @@ def aggregate(query: s.StreamQuery, rows: Iterable[Row]) -> list[dict[str, Value
     """Return the groups of a query's solutions that pass HAVING, with the values of its items."""
     groups: dict[tuple[tuple[str, Value], ...], list[Row]] = {} if query.groups else {(): []}
     for row in rows:
-        groups.setdefault(_key(query, row), []).append(row)
+        groups.setdefault(group_key(query, row), []).append(row)
     found = []
     for key, members in groups.items():
         values = dict(key)
@@ -34,7 +34,8 @@ def aggregate(query: s.StreamQuery, rows: Iterable[Row]) -> list[dict[str, Value
     return found
 
 
-def _key(query: s.StreamQuery, row: Row) -> tuple[tuple[str, Value], ...]:
+def group_key(query: s.StreamQuery, row: Row) -> tuple[tuple[str, Value], ...]:
+    """Return what tells the groups of a query apart: names and values, without what is unbound."""
     values = dict(row)
     for item in query.groups or ():
         if item.expression is not None:
@@ -98,22 +99,18 @@ def _values(expression: Term, rows: list[Row], *, skip_errors: bool) -> list[Val
 
 
 def _sum(values: list[Value]) -> Value:
+    """Add up, exactly: the order of solutions is nobody's."""
     total: Value = 0
     for value in values:
         total = evaluate(Compound("+", (Const(total), Const(value))), {})
-    return total
+    if not isinstance(total, float):
+        return total
+    exact = sum(map(Fraction, values))
+    try:
+        return real(float(exact))
+    except OverflowError:
+        return total
 
 
 def _ordered(values: list[Value]) -> list[Value]:
-    return sorted(values, key=cmp_to_key(_compare))
-
-
-def _compare(a: Value, b: Value) -> int:
-    kinds = _KINDS.index(kind_of(a)), _KINDS.index(kind_of(b))
-    if kinds[0] != kinds[1]:
-        return kinds[0] - kinds[1]
-    if holds(Compound("<", (Const(a), Const(b))), {}):
-        return -1
-    if holds(Compound(">", (Const(a), Const(b))), {}):
-        return 1
-    return (str(a) > str(b)) - (str(a) < str(b))
+    return sorted(values, key=order_key)

@@ -72,12 +72,13 @@ def _edges(unit: s.Unit, known: Predicates) -> dict[int, dict[int, StampLook]]:
         found = edges.setdefault(reader, {})
         for look in sorted(looks, key=lambda look: look.at):
             for maker in makers:
-                if _may_read(look, unit.queries[maker], known):
+                if may_read(look, unit.queries[maker], known):
                     found.setdefault(maker, look)
     return edges
 
 
-def _may_read(look: StampLook, maker: s.StreamQuery, known: Predicates) -> bool:
+def may_read(look: StampLook, maker: s.StreamQuery, known: Predicates) -> bool:
+    """Tell whether a pattern may read what a CONSTRUCT makes."""
     word, name = maker.registered or ("query", None)
     if look.streams is not None and (word == "query" or name not in look.streams):
         return False

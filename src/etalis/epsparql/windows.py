@@ -51,9 +51,15 @@ def compounds(expression: Term) -> Iterator[Compound]:
 def window_problems(query: s.StreamQuery) -> Iterator[Problem]:
     """Yield what a query says wrongly of windows and aggregates."""
     if is_windowed(query):
+        if query.policy is not None:
+            yield Problem("E258", "POLICY in a window: its graph has no order", query.span, "leave it out")
         yield from _steps(query)
         yield from _timeless(query)
         return
+    word = query.registered[0] if query.registered is not None else ""
+    if word in ("istream", "dstream"):
+        hint = "give the window steps: FROM STREAM <s> [RANGE PT10M STEP PT1M]; or REGISTER STREAM"
+        yield Problem("E258", f"{word.upper()} of a query without steps: each solution comes once", query.span, hint)
     ranges = {d.window.range for d in query.datasets if d.window is not None}
     if len(ranges) > 1:
         hint = "give them one RANGE, or a STEP"

@@ -96,3 +96,11 @@ def test_streams_of_graphs_are_not_followed(name: str, program: Path, tmp_path: 
     result = call("run", program, tmp_path / name, "--follow")
     assert "cannot be followed" in result.stderr
     assert result.exit_code == ExitCode.INPUT
+
+
+def test_a_stream_has_the_name_that_windows_read(tmp_path: Path) -> None:
+    query, path = tmp_path / "q.rq", tmp_path / "s.trig"
+    query.write_text("SELECT (COUNT(*) AS ?n) FROM STREAM <a:s> [RANGE 2 STEP 2] { ?s ?p ?o }", encoding="utf-8")
+    path.write_text(TRIG, encoding="utf-8")
+    assert call("run", query, path, "--stream", "a:s").stdout.splitlines() == ["select_1(3) [2, 2]"]
+    assert call("run", query, path, "--stream", "a:t").stdout.splitlines() == []

@@ -6,6 +6,7 @@ import pytest
 
 from etalis.data.values import real
 from etalis.epsparql import syntax as s
+from etalis.epsparql.printer import print_unit
 from etalis.epsparql.read import read_collect, read_unit
 from etalis.epsparql.read.words import TEMPORAL
 from etalis.errors import OptionError
@@ -410,3 +411,15 @@ def test_a_variable_that_nothing_binds_is_a_warning() -> None:
 def test_there_is_one_dialect() -> None:
     with pytest.raises(OptionError, match="there is no dialect 'etails'"):
         read_unit("ASK {}", dialect="etails")
+
+
+@pytest.mark.parametrize(
+    ("window", "lengths"),
+    [("RANGE 10m TUMBLING", (600, 600)), ("range 10m slide 30s", (600, 30)), ("RANGE 10m", (600, None))],
+)
+def test_windows_as_other_languages_write_them(window: str, lengths: tuple[int, int | None]) -> None:
+    unit = read_unit(f"SELECT ?x FROM STREAM <http://x/s> [{window}] {{ ?x <http://x/p> ?y }}")
+    found = unit.queries[0].datasets[0].window
+    assert found is not None
+    assert (found.range, found.step) == tuple(None if n is None else n * 1_000_000 for n in lengths)
+    assert read_unit(print_unit(unit)) == unit

@@ -162,7 +162,13 @@ def test_a_policy_is_one_of_the_query() -> None:
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ("SELECT (COUNT(*) AS ?n) FROM STREAM :s [RANGE PT10S STEP PT5S] { ?s :p ?o }", "E265"),
+        (
+            (
+                "REGISTER STREAM :s AS CONSTRUCT {?x :p 1} { {?x :q ?y} EQUALSOPTIONAL {?x :r ?z} } ; "
+                "SELECT (COUNT(*) AS ?n) FROM STREAM :s [RANGE PT10S STEP PT5S] { ?s :p ?o }"
+            ),
+            "E265",
+        ),
         ("SELECT ?c { { ?c :p ?x FILTER NOT EXISTS { ?y :q ?z } } OPTIONALSEQ { ?c :r ?y } }", "E265"),
         ("SELECT ?c FROM :onto { ?c :p ?x }", "E266"),
     ],
@@ -173,6 +179,30 @@ def test_what_rules_do_not_say_is_refused(query: str, code: str) -> None:
     assert refused.value.code == code
     assert refused.value.problems[0].span is not None
     assert refused.value.problems[0].hint
+
+
+def test_a_query_over_a_window_is_alarms_and_a_predicate() -> None:
+    query = "SELECT ?x FROM STREAM :s [RANGE PT10S STEP PT5S] { ?x :p ?y MINUS { ?x :q ?z } }"
+    found = rules_of(query)
+    assert found[1] == (
+        "exceptionAlarmAbsoluteDatetime(window_1(B, K, triple(0, S, P, O)), When) <- rdf(S, P, O, _g, '<s>') "
+        "check (t1(Start), t2(End), window_steps(Start, End, 10000000, 5000000, 0, When, K, B))."
+    )
+    assert found[5] == "exceptionAlarm(part_1(L, J), 5) <- part_1(L, K) where (K > 0, J is K - 1)."
+    assert found[-1] == (
+        "solutions_1(_Window, X) :- sparql_graphs(_Window, [_Graph]), sparql_triple(_Graph, X, '<p>', Y), "
+        "\\+ sparql_triple(_Graph, X, '<q>', _Z)."
+    )
+
+
+def test_a_sliding_aggregate_is_one_of_the_language() -> None:
+    query = "SELECT ?x (SUM(?y) AS ?s) FROM STREAM :s [RANGE PT10S] { ?x :p ?y } GROUP BY ?x"
+    (rule,) = rules_of(query)
+    assert rule == (
+        "select_1(X, S) <- aggregate(list(_Row), rdf(_X_2, '<p>', _Y_2, _g, '<s>') "
+        "where (_Row = [_X_2, _Y_2], _Key = [_X_2]), _Rows) within 10 "
+        "where (_Key = [_X], sparql_groups([_X, _Y], [], [], [_X = _X, _S = sum(_Y)], _Rows, [X, S]))."
+    )
 
 
 def test_a_rule_that_reads_other_triples_is_refused() -> None:

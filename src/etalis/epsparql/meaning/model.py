@@ -16,6 +16,7 @@ from etalis.data.values import Value
 from etalis.epsparql import syntax as s
 from etalis.epsparql.check import refuse
 from etalis.epsparql.meaning.patterns import PatternContext, StreamPatterns
+from etalis.epsparql.meaning.sliding import slide
 from etalis.epsparql.meaning.solutions import KnownTriple, Solution, StreamedTriple, name_of
 from etalis.epsparql.reads import known_predicates
 from etalis.epsparql.scope import is_visible, selected
@@ -79,8 +80,6 @@ def _refuse_undefined(unit: s.Unit) -> None:
     for query in unit.queries:
         if query.policy not in (None, "unrestricted"):
             raise ProgramError(Problem("E207", f"no meaning under the policy {query.policy}", query.span, hint))
-        if has_aggregates(query) and not is_windowed(query):
-            raise ProgramError(Problem("E207", "no meaning of a sliding aggregate", query.span, hint))
 
 
 @dataclass
@@ -165,7 +164,12 @@ class _Model:
         """Return the solutions of a query: of its body, or of its windows at all their steps."""
         if not is_windowed(query):
             streams = frozenset(d.iri for d in query.datasets if d.kind == "stream")
-            return self.patterns.select(query, PatternContext(within=sliding_range(query), streams=streams or None))
+            length = sliding_range(query)
+            around = PatternContext(within=length, streams=streams or None)
+            if length is None or not has_aggregates(query):
+                return self.patterns.select(query, around)
+            body = replace(query, items=None, groups=None, having=())
+            return slide(query, self.patterns.select(body, around), length)
         word = query.registered[0] if query.registered else "rstream"
         found = []
         for t in sorted(t for t in self._steps(query) if t <= self.patterns.now):

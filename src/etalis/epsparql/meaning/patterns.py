@@ -280,10 +280,10 @@ def _is_scoped(around: PatternContext) -> bool:
     return around.graph is not None or around.stream is not None
 
 
-def _negated(path: Compound, graph: Iterable[KnownTriple]) -> set[tuple[Value, Value]]:
-    """Return the pairs of triples whose predicate is none of a set; `^` members stand for the way back."""
+def _negated(path: Compound, graph: Iterable[KnownTriple]) -> list[tuple[Value, Value]]:
+    """Return a pair for each triple whose predicate is none of a set; `^` members stand for the way back."""
     members = path_parts(path)
     ahead = [m.value for m in members if isinstance(m, Const)]
     back = [p.value for m in members if isinstance(m, Compound) for p in m.args if isinstance(p, Const)]
-    pairs = {(a, b) for a, p, b in graph if p not in ahead} if ahead else set()
-    return pairs | {(b, a) for a, p, b in graph if back and p not in back}
+    pairs = [(a, b) for a, p, b in graph if p not in ahead] if ahead else []
+    return pairs + [(b, a) for a, p, b in graph if back and p not in back]

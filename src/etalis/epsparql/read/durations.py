@@ -16,7 +16,7 @@ from etalis.temporal.interval import MICROSECONDS
 
 _MINUTES = re.compile(r"(?<=[0-9])(\s*)m(?![a-z])")
 _HINT = 'write "PT10M"^^xsd:duration, PT10M, a number of seconds, or 500ms, 10s, 10m, 2h, 30d'
-_BEHIND = KEYWORDS | {"STEP", "DO"}
+_BEHIND = KEYWORDS | {"STEP", "SLIDE", "TUMBLING", "DO"}
 _TYPES = tuple(f"<{XSD}{name}>" for name in ("duration", "dayTimeDuration", "yearMonthDuration"))
 
 

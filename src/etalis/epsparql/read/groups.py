@@ -167,6 +167,9 @@ class GroupReader:
                 raise r.refusal("E130", "SERVICE is not supported: a query asks nobody else", r.tokens[first], hint)
             case _:
                 name = read_var_or_iri(r, word)
+                if word == "STREAM" and r.sees("["):
+                    hint = "write FROM NAMED WINDOW :w ON :stream [RANGE PT10M STEP PT1M], and WINDOW :w { .. } here"
+                    raise r.refusal("E130", "a window inside the body is not supported", r.token, hint)
                 group = self.group(word)
                 return [s.Scoped(word.lower(), name, group, r.span_from(first))]
 

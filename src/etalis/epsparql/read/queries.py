@@ -248,9 +248,13 @@ class QueryReader:
         opening = r.at
         hint = "write [RANGE PT10M STEP PT1M]"
         r.expect("[", "a window", hint)
+        counted = r.following if r.word == "RANGE" else r.token
+        if counted.kind == "word" and counted.text.upper() == "TRIPLES":
+            count = "a window lasts some time: write [RANGE PT10M STEP PT1M]; rules have `last n`"
+            raise r.refusal("E130", "a window of a number of triples is not supported", counted, count)
         r.expect_word("RANGE", "a window", hint)
         length = read_duration(r)
-        step = read_duration(r) if r.accept_word("STEP") else None
+        step = length if r.accept_word("TUMBLING") else read_duration(r) if r.accept_word("STEP", "SLIDE") else None
         r.close("]", opening)
         if step == 0 or length == 0:
             r.report("E115", "a window cannot be of no length", r.span_from(opening), hint)

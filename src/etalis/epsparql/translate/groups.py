@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 from etalis.epsparql import syntax as q
 from etalis.epsparql.scope import is_sequence
 from etalis.epsparql.translate import expressions as e
 from etalis.epsparql.translate.missing import agreement, maybe, partners, witness
 from etalis.epsparql.translate.naming import VariableNames
-from etalis.epsparql.translate.paths import PathTranslator, expand
+from etalis.epsparql.translate.paths import expand
 from etalis.epsparql.translate.refusals import refuse
 from etalis.epsparql.translate.solutions import (
     NONE,
@@ -38,7 +38,7 @@ from etalis.epsparql.translate.solutions import (
     union,
     variables_of,
 )
-from etalis.epsparql.translate.triples import PatternScope, TripleTranslator
+from etalis.epsparql.translate.triples import AskedFacts, PatternScope
 from etalis.errors import ProgramError, Span
 from etalis.language.syntax import (
     Aggregate,
@@ -78,12 +78,30 @@ class GroupOperand:
     is_sequence: bool
 
 
+class TripleSource(Protocol):
+    """What turns triple patterns into solutions: over streams and background, or over the graphs of windows."""
+
+    @property
+    def names(self) -> VariableNames: ...
+
+    @property
+    def facts(self) -> AskedFacts: ...
+
+    def read(self, s: Term, p: Term, o: Term, scope: PatternScope, /) -> Solutions: ...
+
+
+class PathSource(Protocol):
+    """What turns paths with repetition into goals."""
+
+    def read(self, s: Term, path: Compound, o: Term, scope: PatternScope, /) -> Timeless: ...
+
+
 @dataclass(slots=True)
 class GroupTranslator:
     """Turns the groups of one query into solutions; `infers_windows` where a bound on getDURATION() is a window too."""
 
-    triples: TripleTranslator
-    paths: PathTranslator
+    triples: TripleSource
+    paths: PathSource
     infers_windows: bool
     project: Callable[[GroupTranslator, q.StreamQuery, PatternScope], Solutions]
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
@@ -161,15 +179,24 @@ class GroupTranslator:
         if expanded is not triple:
             return self._element(expanded, scope)
         s, o = self.names.term(triple.subject), self.names.term(triple.object)
-        return Solutions(timeless=self.paths.read(s, path, o))
+        return Solutions(timeless=self.paths.read(s, path, o, scope))
 
     def values(self, values: q.Values) -> Solutions:
         """Return the rows of VALUES as facts; UNDEF agrees with anything."""
         variables = tuple(self.names.of(v.name) for v in values.variables)
         if not values.rows:
             return Solutions(timeless=Timeless((Const("fail"),), frozenset(variables)))
-        name = self.triples.facts.add_values(values.rows)
-        columns = zip(variables, zip(*values.rows, strict=True), strict=True)
+        rounds: list[dict[tuple[Const | None, ...], None]] = []  # facts are a set, and these are a bag
+        for row in values.rows:
+            free = next((found for found in rounds if row not in found), None)
+            if free is None:
+                rounds.append(free := {})
+            free[row] = None
+        return union(self._value_facts(variables, tuple(rows)) for rows in rounds)
+
+    def _value_facts(self, variables: tuple[str, ...], rows: tuple[tuple[Const | None, ...], ...]) -> Solutions:
+        name = self.triples.facts.add_values(rows)
+        columns = zip(variables, zip(*rows, strict=True), strict=True)
         sure = frozenset(v for v, cells in columns if all(cell is not None for cell in cells))
         goal = Compound(name, tuple(map(Var, variables))) if variables else Const(name)
         return Solutions(timeless=Timeless((goal,), sure, frozenset(variables) - sure))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from etalis.epsparql import syntax as q
 from etalis.epsparql.reads import path_parts
 from etalis.epsparql.translate.solutions import Timeless, conjunction, disjunction, variables_of
-from etalis.epsparql.translate.triples import AskedFacts
+from etalis.epsparql.translate.triples import AskedFacts, PatternScope
 from etalis.language.syntax import Clause, Compound, Const, Term, Var
 
 _X, _Y, _Z = Var("X"), Var("Y"), Var("Z")
@@ -43,7 +43,7 @@ class PathTranslator:
         self._facts = facts
         self._made: dict[Term, str] = {}
 
-    def read(self, s: Term, path: Compound, o: Term) -> Timeless:
+    def read(self, s: Term, path: Compound, o: Term, _scope: PatternScope) -> Timeless:
         """Return the solutions of a path between two terms that have the names of the rule."""
         goal = self._goal(s, path, o)
         if path.name in ("*", "?"):

@@ -13,17 +13,18 @@ from dataclasses import dataclass, replace
 from etalis.epsparql import syntax as q
 from etalis.epsparql.reads import Predicates
 from etalis.epsparql.scope import is_visible, selected
+from etalis.epsparql.translate.aggregates import slide
 from etalis.epsparql.translate.groups import GroupTranslator
 from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.paths import PathTranslator
-from etalis.epsparql.translate.refusals import refuse
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.solutions import Solutions, Timed, conjunction, join, rename, test_with
 from etalis.epsparql.translate.triples import NULL, AskedFacts, PatternScope, TripleTranslator
-from etalis.epsparql.windows import has_aggregates, is_windowed, sliding_range
+from etalis.epsparql.windows import has_aggregates, sliding_range
 from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Rule, Term, Var, Within
 
 UNRESTRICTED = "unrestricted"
+SELECTED = "select_event"  # what the original reported of every SELECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,42 +58,43 @@ def head_of(query: q.StreamQuery, number: int) -> QueryHead:
 
 def query_rules(query: q.StreamQuery, number: int, around: Surroundings) -> Iterator[Rule]:
     """Yield the rules of a query, which is counted from 1."""
-    _refuse_windows(query)
     names = VariableNames()
     triples = TripleTranslator(around.known, around.schema, around.facts, names, around.has_graphs)
     policy = query.policy or around.policy
-    reader = GroupTranslator(triples, around.paths, policy == UNRESTRICTED, _project)
+    reader = GroupTranslator(triples, around.paths, policy == UNRESTRICTED, project)
     streams = tuple(dataset.iri for dataset in query.datasets if dataset.kind == "stream")
-    found = _solve(reader, query, PatternScope(streams=streams)).timed
+    grouped = has_aggregates(query)
+    found = solve(reader, replace(query, items=()) if grouped else query, PatternScope(streams=streams)).timed
     assert found is not None, "a query has time"
     length = sliding_range(query)
-    if length is not None:
+    if grouped:
+        assert length is not None, "aggregates have a window"
+        found = slide(found, length, query, names)
+    elif length is not None:
         found = replace(found, pattern=Within(found.pattern, length))
+    yield from report(query, number, found, names, around)
+
+
+def report(
+    query: q.StreamQuery, number: int, found: Timed, names: VariableNames, around: Surroundings
+) -> Iterator[Rule]:
+    """Yield the rules of what a query reports of its solutions."""
     head = head_of(query, number)
     if head.columns is None:
         yield from _constructs(query, number, found, names, around)
-    else:
-        values = (Var(v) if (v := names.of(name)) in found.binds else NULL for name in head.columns)
-        event = EventPattern(head.name, tuple(values))
-        yield _rule(event, found.pattern, query)
-        if around.has_atoms and query.form == "select":
-            items = tuple(Var(names.of(name)) for name in head.columns)
-            yield _rule(EventPattern("select_event", (ListTerm(items),)), EventPattern(head.name, items), query)
+        return
+    values = (Var(v) if (v := names.of(name)) in found.binds else NULL for name in head.columns)
+    yield make_rule(EventPattern(head.name, tuple(values)), found.pattern, query)
+    if around.has_atoms and query.form == "select":
+        items = tuple(Var(names.of(name)) for name in head.columns)
+        yield make_rule(EventPattern(SELECTED, (ListTerm(items),)), EventPattern(head.name, items), query)
 
 
-def _refuse_windows(query: q.StreamQuery) -> None:
-    if is_windowed(query):
-        raise refuse("windows with STEP cannot be compiled", query.span, "use FROM STREAM <s> [RANGE d], or WITHIN d")
-    if has_aggregates(query):
-        hint = "write the aggregate as a rule over rdf/3: compile_sparql(..., rules=...)"
-        raise refuse("aggregates cannot be compiled", query.span, hint)
-
-
-def _rule(head: EventPattern, pattern: Pattern, query: q.StreamQuery) -> Rule:
+def make_rule(head: EventPattern, pattern: Pattern, query: q.StreamQuery) -> Rule:
     return Rule(head, pattern, span=query.span)
 
 
-def _solve(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) -> Solutions:
+def solve(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) -> Solutions:
     """Return the solutions of a query's body with its items."""
     found = reader.group(query.body, scope)
     if query.values is not None:
@@ -103,12 +105,16 @@ def _solve(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) -
     return found
 
 
-def _project(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) -> Solutions:
+def project(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) -> Solutions:
+    """Return the solutions of a sub-SELECT."""
+    assert not has_aggregates(query), "aggregates have a window of their own query"
+    return hide(solve(reader, query, scope), query, reader.names)
+
+
+def hide(found: Solutions, query: q.StreamQuery, names: VariableNames) -> Solutions:
     """Return the solutions of a sub-SELECT: what it does not select is nobody else's."""
-    _refuse_windows(query)
-    found = _solve(reader, query, scope)
-    kept = frozenset(map(reader.names.of, selected(query)))
-    hidden = {name: reader.names.fresh(name) for name in sorted(found.binds - kept)}
+    kept = frozenset(map(names.of, selected(query)))
+    hidden = {name: names.fresh(name) for name in sorted(found.binds - kept)}
     renamed = rename(found, hidden)
     return Solutions(
         None if renamed.timed is None else _only(renamed.timed, kept),
@@ -141,7 +147,7 @@ def _constructs(
         if any(term == NULL for term in terms):
             continue
         goals = list(_bound_tests(terms, found) if around.has_atoms else _triple_tests(terms, made, found))
-        yield _rule(EventPattern("rdf", (*terms, *more)), test_with(pattern, "where", conjunction(goals)), query)
+        yield make_rule(EventPattern("rdf", (*terms, *more)), test_with(pattern, "where", conjunction(goals)), query)
 
 
 def _may_be_triple(parts: tuple[Term, Term, Term]) -> bool:

@@ -9,9 +9,11 @@ from etalis.data.values import Value
 from etalis.epsparql import syntax as q
 from etalis.epsparql.reads import Predicates
 from etalis.epsparql.translate.paths import PathTranslator
-from etalis.epsparql.translate.queries import UNRESTRICTED, QueryHead, Surroundings, head_of, query_rules
+from etalis.epsparql.translate.queries import SELECTED, UNRESTRICTED, QueryHead, Surroundings, head_of, query_rules
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.triples import AskedFacts
+from etalis.epsparql.translate.windows import WINDOW_LIMITS, WindowTranslator
+from etalis.epsparql.windows import is_windowed
 from etalis.language import syntax as s
 
 _TRIPLE, _QUAD = ("s", "p", "o"), ("s", "p", "o", "g", "n")
@@ -29,26 +31,32 @@ class Translation:
 
 def translate(
     unit: q.Unit, known: Predicates | None = None, schema: StreamSchema = NO_SCHEMA, *, policy: str | None = None,
-    names_graphs: bool = False, is_alone: bool = True,
+    names_graphs: bool = False, is_alone: bool = True, origin: int = 0,
 ) -> Translation:  # fmt: skip
     """Return the program of a unit that `check` has passed.
 
     `names_graphs` where elements have graphs and streams to be told apart though no query names one. A program that is
-    not alone has other rules beside it, whose policy stays as it is.
+    not alone has other rules beside it, whose policy stays as it is. Steps of windows are counted from `origin`, in
+    microseconds.
     """
     facts = AskedFacts()
     has_graphs = names_graphs or any(map(_names_graph, unit.queries))
     chosen = policy or UNRESTRICTED
     paths, has_atoms = PathTranslator(facts), unit.dialect == "etalis"
     around = Surroundings(known or Predicates(), schema, facts, paths, has_graphs, chosen, has_atoms)
+    windows = WindowTranslator(unit, around, origin)
     rules: list[s.Rule] = []
     for number, query in enumerate(unit.queries, 1):
         given = query.policy or (None if is_alone else chosen)
-        rules += _with_policy(query_rules(query, number, around), number, given)
+        made = windows.rules(query, number) if is_windowed(query) else query_rules(query, number, around)
+        rules += _with_policy(made, number, given)
     heads = tuple(head_of(query, number) for number, query in enumerate(unit.queries, 1))
     flag = s.SetFlag("event_consumption_policy", s.Const(chosen))
     items: list[s.Item] = [flag] if is_alone else []
     items += _declarations(heads, has_graphs)
+    if any(map(is_windowed, unit.queries)):
+        items += [s.SetFlag(name, s.Const(most)) for name, most in WINDOW_LIMITS.items()]
+        items += _triggers(heads, has_graphs, has_atoms)
     if facts.tabled:
         items.append(s.Declare("table", tuple(facts.tabled)))
     items += [*rules, *facts.clauses]
@@ -57,6 +65,9 @@ def translate(
 
 def _with_policy(rules: Iterator[s.Rule], number: int, policy: str | None) -> Iterator[s.Rule]:
     for rule in rules:
+        if rule.properties:
+            yield rule
+            continue
         properties = () if policy is None else (s.Property("policy", s.Const(policy)),)
         yield replace(rule, label=f"query_{number}", properties=properties) if properties else rule
 
@@ -68,9 +79,18 @@ def _declarations(heads: tuple[QueryHead, ...], has_graphs: bool) -> Iterator[s.
         yield s.EventDeclaration(name, tuple((attribute, "any") for attribute in attributes))
 
 
+def _triggers(heads: tuple[QueryHead, ...], has_graphs: bool, has_atoms: bool) -> Iterator[s.Trigger]:
+    """Yield what makes of a program's events the queries' results alone reported."""
+    triple = len(_QUAD if has_graphs else _TRIPLE)
+    kinds = {head.name: triple if head.columns is None else len(head.columns) for head in heads}
+    kinds |= {SELECTED: 1} if has_atoms else {}
+    for name, arity in kinds.items():
+        yield s.Trigger("print_trigger", s.Compound("/", (s.Const(name), s.Const(arity))))
+
+
 def _names_graph(query: q.StreamQuery) -> bool:
     """Tell whether a query names a graph or a stream, for its patterns or for its results."""
-    if any(dataset.kind == "stream" for dataset in query.datasets):
+    if any(dataset.kind in ("stream", "window") for dataset in query.datasets):
         return True
     if query.form == "construct" and query.registered is not None and query.registered[0] != "query":
         return True

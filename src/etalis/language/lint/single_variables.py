@@ -13,7 +13,7 @@ from etalis.errors import Problem, Span
 from etalis.language.check.outline import Outline
 from etalis.language.check.safety import ACTION_HEAD
 from etalis.language.check.spelling import find_similar
-from etalis.language.check.wording import listing, source_text
+from etalis.language.check.wording import listing
 from etalis.language.rules import lift
 from etalis.language.syntax import Clause, Condition, Rule, Var
 from etalis.language.traversal import names, pattern_variables, postorder, variables
@@ -57,20 +57,21 @@ def _single(found: list[Var], asked: Collection[Span | None] = ()) -> Iterator[P
     times = Counter(v.name for v in found)
     known = [name for name, n in times.items() if n > 1 and name[0] != "_"][:MOST_COMPARED]
     several: list[Problem] = []
+    shown: list[str] = []
     for v in found:
         if times[v.name] == 1 and not v.name.startswith("_"):
             problem = _problem(v, known, is_asked=v.span in asked)
             known = [*known, v.name] if len(known) < MOST_COMPARED else known
             if problem.code == "W215" and v.span not in asked:
                 several.append(problem)
+                shown.append(v.name)
             else:
                 yield problem
-    yield from several if len(several) < MANY else _together(several)
+    yield from several if len(several) < MANY else _together(several, shown)
 
 
-def _together(several: list[Problem]) -> Iterator[Problem]:
+def _together(several: list[Problem], shown: list[str]) -> Iterator[Problem]:
     """Yield one problem for many variables of a rule."""
-    shown = [source_text(problem.span) for problem in several if problem.span is not None]
     more = f" and {len(several) - MOST_SHOWN} more" if len(several) > MOST_SHOWN else ""
     listed = f"{', '.join(shown[:MOST_SHOWN])}{more}" if more else listing(shown)
     message = f"the variables {listed} occur once each, so they stand for any value"

@@ -17,7 +17,7 @@ from etalis.logic.builtins.reading import READING_TESTS
 from etalis.logic.builtins.reflection import INSPECTION_CODES, INSPECTION_TESTS
 from etalis.logic.builtins.shape import SHAPE_TESTS
 from etalis.logic.builtins.solutions import SOLUTION_CODES
-from etalis.logic.builtins.sparql import SPARQL_TESTS
+from etalis.logic.builtins.sparql import SPARQL_CODES, SPARQL_TESTS, WINDOW_TESTS
 from etalis.logic.builtins.terms import TERM_CODES, TERM_TESTS
 from etalis.logic.builtins.text import TEXT_CODES, TEXT_TESTS
 from etalis.logic.builtins.time import TIME_TESTS
@@ -67,6 +67,7 @@ TESTS: Mapping[Key, Test] = MappingProxyType(
         **LIST_TESTS,
         **TEXT_TESTS,
         **SPARQL_TESTS,
+        **WINDOW_TESTS,
         **UPDATE_TESTS,
         **OUTPUT_TESTS,
         **STATE_TESTS,
@@ -81,6 +82,7 @@ CODES: Mapping[Key, Code] = MappingProxyType(
         **{(name, 1): call_goal for name in ("prolog", "query", "db")},
         ("catch", 3): catch,
         **SOLUTION_CODES,
+        **SPARQL_CODES,
         **TERM_CODES,
         **LIST_CODES,
         **TEXT_CODES,

@@ -12,10 +12,19 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from etalis.data.values import Real
+from etalis.data.values import Real, Value
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.times import UNDECIDED, DurationLiteral, MomentLiteral, length_of, read_duration
-from etalis.logic.sparql.values import BlankNode, IriNode, Known, TaggedText, TypedText, to_float, write_value
+from etalis.logic.sparql.values import (
+    BlankNode,
+    IriNode,
+    Known,
+    TaggedText,
+    TypedText,
+    read_value,
+    to_float,
+    write_value,
+)  # fmt: skip
 
 Order: TypeAlias = Callable[[Any, Any], bool]
 
@@ -146,3 +155,27 @@ ORDERS: Mapping[str, Callable[[Known, Known], bool]] = MappingProxyType(
         ">=": _ordered(operator.ge),
     }
 )
+
+
+def order_key(value: Value) -> tuple[int, Any, str]:
+    """Return a key by which any terms can be sorted: blank nodes, IRIs, literals, these by type and then by value.
+
+    >>> sorted(["b", 10, "<http://x/a>", 9.5], key=order_key)
+    ['<http://x/a>', 9.5, 10, 'b']
+    """
+    known, text = read_value(value), f"{value}"
+    match known:
+        case BlankNode():
+            return 0, text, text
+        case IriNode():
+            return 1, text, text
+        case bool():
+            return 4, known, text
+        case int() | float() if known == known:
+            return 2, _plain(known), text
+        case str():
+            return 3, known, text
+        case MomentLiteral():
+            return 5, known.seconds, text
+        case _:
+            return 6, text, text
