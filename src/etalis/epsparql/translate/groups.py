@@ -38,7 +38,7 @@ from etalis.epsparql.translate.solutions import (
     union,
     variables_of,
 )
-from etalis.epsparql.translate.triples import PatternScope, TripleTranslator
+from etalis.epsparql.translate.triples import STORE, PatternScope, TripleTranslator
 from etalis.errors import ProgramError, Span
 from etalis.language.syntax import (
     Aggregate,
@@ -185,8 +185,8 @@ class GroupTranslator:
 
     def _goal(self, goal: Compound) -> Solutions:
         renamed = rename_term(goal, {name: self.names.of(name) for name in variables_of(goal)})
-        if isinstance(renamed, Compound) and (renamed.name, len(renamed.args)) == ("rdf_store", 3):
-            renamed = replace(renamed, name="rdf")
+        if (goal.name, len(goal.args)) == (STORE, 3):
+            self.triples.facts.add_store()
         return Solutions(timeless=Timeless((renamed,), NONE, variables_of(renamed)))
 
     # chains

@@ -7,7 +7,7 @@ rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from etalis.epsparql import syntax as q
@@ -24,6 +24,7 @@ from etalis.epsparql.windows import has_aggregates, is_windowed, sliding_range
 from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Rule, Term, Var, Within
 
 UNRESTRICTED = "unrestricted"
+LISTED = "select_event"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Surroundings:
     paths: PathTranslator
     has_graphs: bool
     policy: str
+    is_plain: bool  # in the original's dialect any value may stand in any place of a triple
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +71,18 @@ def query_rules(query: q.StreamQuery, number: int, around: Surroundings) -> Iter
         found = replace(found, pattern=Within(found.pattern, length))
     head = head_of(query, number)
     if head.columns is None:
-        yield from _constructs(query, number, found, names, around.has_graphs)
-    else:
-        values = (Var(v) if (v := names.of(name)) in found.binds else NULL for name in head.columns)
-        yield _rule(EventPattern(head.name, tuple(values)), found.pattern, query)
+        yield from _constructs(query, number, found, names, around)
+        return
+    values = tuple(Var(v) if (v := names.of(name)) in found.binds else NULL for name in head.columns)
+    yield _rule(EventPattern(head.name, values), found.pattern, query)
+
+
+def list_rules(heads: Iterable[QueryHead]) -> Iterator[Rule]:
+    """Yield the rules that report each SELECT as the original did, its values in a list."""
+    for head in heads:
+        if head.columns:
+            values = tuple(Var(f"V{number}") for number, _ in enumerate(head.columns, 1))
+            yield Rule(EventPattern(LISTED, (ListTerm(values),)), EventPattern(head.name, values))
 
 
 def _refuse_windows(query: q.StreamQuery) -> None:
@@ -118,14 +128,14 @@ def _only(timed: Timed, kept: frozenset[str]) -> Timed:
 
 
 def _constructs(
-    query: q.StreamQuery, number: int, found: Timed, names: VariableNames, has_graphs: bool
+    query: q.StreamQuery, number: int, found: Timed, names: VariableNames, around: Surroundings
 ) -> Iterator[Rule]:
     """Yield a rule for each triple of a template; one that is no triple of RDF is not made."""
     word, name = query.registered or ("query", "")
-    more = (NULL, NULL if word == "query" else Const(name)) if has_graphs else ()
+    more = (NULL, NULL if word == "query" else Const(name)) if around.has_graphs else ()
     for triple in query.template:
         parts = (triple.subject, triple.predicate, triple.object)
-        if not _may_be_triple(parts):
+        if not around.is_plain and not _may_be_triple(parts):
             continue
         blanks = dict.fromkeys(p.name for p in parts if isinstance(p, Var) and not is_visible(p.name))
         made = {blank: Var(names.fresh(blank[2:])) for blank in blanks}
@@ -135,7 +145,7 @@ def _constructs(
         terms = [_part(part, found, names, made) for part in parts]
         if any(term == NULL for term in terms):
             continue
-        goals = list(_triple_tests(terms, made, found))
+        goals = _bound_tests(terms, made, found) if around.is_plain else _triple_tests(terms, made, found)
         yield _rule(EventPattern("rdf", (*terms, *more)), test_with(pattern, "where", conjunction(goals)), query)
 
 
@@ -170,9 +180,16 @@ def _triple_tests(terms: list[Term], made: dict[str, Var], found: Timed) -> Iter
     if isinstance(s, Var) and s not in new:
         yield _sparql("||", Compound("isiri", (s,)), Compound("isblank", (s,)))
     if isinstance(p, Var):
-        yield Compound("sparql", (Compound("isiri", (p,)),))
+        yield _sparql("isiri", p)
     if isinstance(o, Var) and o not in new and o.name not in found.sure:
-        yield Compound("sparql", (Compound("bound", (o,)),))
+        yield _sparql("bound", o)
+
+
+def _bound_tests(terms: list[Term], made: dict[str, Var], found: Timed) -> Iterator[Term]:
+    """Yield that the variables of a template have values, where the pattern does not make it so."""
+    for name in dict.fromkeys(term.name for term in terms if isinstance(term, Var) and term not in made.values()):
+        if name not in found.sure:
+            yield _sparql("bound", Var(name))
 
 
 def _sparql(name: str, *args: Term) -> Term:

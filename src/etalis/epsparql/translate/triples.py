@@ -29,6 +29,7 @@ from etalis.epsparql.translate.solutions import (
 from etalis.language.syntax import Clause, Compound, Condition, Const, EventPattern, Or, Pattern, Term, Var
 
 NULL = Const("null")
+STORE = "rdf_store"
 FEW = 3  # constants that are written out; a look-up costs as much
 
 
@@ -57,11 +58,18 @@ class AskedFacts:
     rows: dict[tuple[str, int], dict[tuple[Value, ...], None]] = field(default_factory=dict)
     clauses: dict[Clause, None] = field(default_factory=dict)
     tabled: dict[tuple[str, int], None] = field(default_factory=dict)
+    dynamic: dict[tuple[str, int], None] = field(default_factory=dict)  # that may be without facts
     tables: int = 0  # of VALUES
 
     def add(self, name: str, members: Iterable[Value], of: Value) -> None:
         """Add a set: its members, each with the name of the set."""
         self.rows.setdefault((name, 2), {}).update(((member, of), None) for member in members)
+
+    def add_store(self) -> None:
+        """Add `rdf_store(S, P, O)`, the triples of the background and whatever facts there are by that name."""
+        triple = tuple(map(Var, ("S", "P", "O")))
+        self.clauses[Clause(Compound(STORE, triple), Compound("rdf", triple))] = None
+        self.dynamic |= {("rdf", 3): None, (STORE, 3): None}
 
     def add_values(self, rows: Iterable[tuple[Const | None, ...]]) -> str:
         """Add rows of VALUES as facts, and return their name; None agrees with anything."""

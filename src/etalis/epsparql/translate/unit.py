@@ -9,7 +9,7 @@ from etalis.data.values import Value
 from etalis.epsparql import syntax as q
 from etalis.epsparql.reads import Predicates
 from etalis.epsparql.translate.paths import PathTranslator
-from etalis.epsparql.translate.queries import UNRESTRICTED, QueryHead, Surroundings, head_of, query_rules
+from etalis.epsparql.translate.queries import UNRESTRICTED, QueryHead, Surroundings, head_of, list_rules, query_rules
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.triples import AskedFacts
 from etalis.language import syntax as s
@@ -39,17 +39,20 @@ def translate(
     facts = AskedFacts()
     has_graphs = names_graphs or any(map(_names_graph, unit.queries))
     chosen = policy or UNRESTRICTED
-    around = Surroundings(known or Predicates(), schema, facts, PathTranslator(facts), has_graphs, chosen)
+    is_plain = unit.dialect is not None
+    around = Surroundings(known or Predicates(), schema, facts, PathTranslator(facts), has_graphs, chosen, is_plain)
     rules: list[s.Rule] = []
     for number, query in enumerate(unit.queries, 1):
         given = query.policy or (None if is_alone else chosen)
         rules += _with_policy(query_rules(query, number, around), number, given)
     heads = tuple(head_of(query, number) for number, query in enumerate(unit.queries, 1))
+    if is_plain:
+        rules += list_rules(heads)
     flag = s.SetFlag("event_consumption_policy", s.Const(chosen))
     items: list[s.Item] = [flag] if is_alone else []
     items += _declarations(heads, has_graphs)
-    if facts.tabled:
-        items.append(s.Declare("table", tuple(facts.tabled)))
+    declared = {"table": facts.tabled, "dynamic": facts.dynamic}
+    items += [s.Declare(kind, tuple(names)) for kind, names in declared.items() if names]
     items += [*rules, *facts.clauses]
     return Translation(s.Tree(tuple(items), unit.span), {key: list(rows) for key, rows in facts.rows.items()}, heads)
 
