@@ -356,6 +356,18 @@ def priced(rows: list[Row]) -> Iterator[Found]:
                 yield "priced", (s, pieces, p), at, t
 
 
+def settling(rng: random.Random) -> list[Row]:
+    paid = [("paid", key, how) for key in (1, 2, 3) for how in ("card", "cash")]
+    return stream(rng, 3600, lambda r: r.choice([*paid, *[("ordered", key) for key in (1, 2, 3)] * 3]))
+
+
+def settled(rows: list[Row]) -> Iterator[Found]:
+    for name, key, *_, at in rows:
+        if name == "ordered":
+            paid = [(how[0], t) for n, k, *how, t in rows if n == "paid" and k == key and at < t <= at + 600]
+            yield from (("settled", (key, how), at, t) for how, t in paid or [("nobody", at + 600)])
+
+
 def took(rows: list[Row]) -> Iterator[Found]:
     for a, job, s in rows:
         for b, other, e in rows:
@@ -404,6 +416,7 @@ LOOPS: dict[str, tuple[Callable[[random.Random], list[Row]], Callable[[list[Row]
     "Join with reference data": (readings(300, 10, 30, 50), warm),
     "Enrich with facts": (readings(300, 10, 31), enriched),
     "Join with the latest value": (quotes, priced),
+    "Left join": (settling, settled),
     "Rows out of order": (late, took),
     "State machine per key": (orders, machine),
 }

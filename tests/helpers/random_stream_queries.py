@@ -16,6 +16,7 @@ from etalis.epsparql.read import read_unit
 from etalis.epsparql.reads import RANGE, SUBCLASS, SUBPROPERTY, TYPE
 from etalis.errors import ProgramError
 from helpers.epsparql_examples import PREFIXES, VOCABULARY
+from helpers.focused_queries import draw_focused
 from helpers.random_sparql import BodyWriter, draw_graph
 
 SECOND = 1_000_000
@@ -90,6 +91,8 @@ def draw_windowed_case(rng: Random) -> RandomCase:
 
 
 def _draw_any(rng: Random) -> RandomCase:
+    if rng.random() < 0.5:
+        return RandomCase(*draw_focused(rng))
     background = draw_background(rng)
     forms = [rng.choice(("select", "select", "select *", "ask", "construct", "construct"))]
     forms += [rng.choice(("select", "construct")) for _ in range(rng.choice((0, 0, 1, 2)))]

@@ -54,6 +54,8 @@ def test_a_window_is_its_graph_at_each_step(seed: int) -> None:
     elements = [StreamedTriple(*t, None, "<http://x/s>", n, n) for t in streamed for n in [rng.randint(0, 20)]]
     width, step, body = rng.choice((4, 6, 10)), rng.choice((2, 5, 7)), BodyWriter(rng).body()
     head = rng.choice(tuple(HEADS))
+    if "|:" in body or "*" in body:  # of several ways by one path pyoxigraph counts one
+        head = "?x ?y ?z"
     window = f"FROM STREAM <http://x/s> [RANGE {width} STEP {step}]"
     unit = read_unit(f"SELECT {head} {window} {{ {body} }} {HEADS[head]}", prefixes=PREFIXES)
     seconds = [e._replace(start=e.start * SECOND, end=e.end * SECOND) for e in elements]

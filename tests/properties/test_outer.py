@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
@@ -13,11 +16,16 @@ from etalis.language import syntax as s
 from etalis.language.check.checks import check
 from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
+from etalis.language.rules import known_events
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event, Retraction, sort_key
+from etalis.why.forms.json_form import from_json
+from helpers.justifications import checker_of, recorded
 from helpers.programs import KINDS, Shape, policies, programs, streams
+from properties.test_columns import check_meaning
 from properties.test_disorder import late_engine, lateness, net, short_histories
 from properties.test_engine import MOST, agree, meaning, moment
+from properties.test_stages import PARTABLE, agree_in_stages, keyed_streams, staged_programs
 
 pytestmark = pytest.mark.property
 
@@ -29,6 +37,7 @@ JOINS = Shape(  # many partners, of which some are missing
     rules=4, leaves=4, depth=3, events=20, moments=8, policies=WHOLE.policies,
     kinds=(*["event"] * 4, *["outer"] * 8, "binary", "within", "where", "cnot", "judged", "not_within", "or"),
 )  # fmt: skip
+STAGED = replace(PARTABLE, kinds=(*PARTABLE.kinds, *["outer"] * 8), policies=WHOLE.policies)
 FLAT = Shape(  # what the least model is defined for
     rules=4, leaves=4, depth=3, events=12, moments=6, policies=("unrestricted",), alarms=True,
     kinds=(
@@ -137,3 +146,45 @@ def test_a_restored_engine_goes_on(tree, stream, policy, parts, data) -> None:
             engine = program.restore(engine.snapshot(), policy=policy, parts=parts)
         found += engine.push(event.name, *event.args, at=moment(event))
     assert [*found, *engine.close()] == expected
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(
+    staged_programs(STAGED).filter(is_sound), keyed_streams(), policies(STAGED), st.sampled_from((1, 2, 7))
+)  # fmt: skip
+def test_stages_give_the_whole(tree: s.Tree, stream: list[Event], policy: str, shards: int) -> None:
+    """Shows definition 22.1 for parts that may be missing."""
+    agree_in_stages(tree, stream, policy, shards)
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(programs(JOINS).filter(is_sound), streams(JOINS), policies(JOINS), st.data())
+def test_tables_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check_meaning(tree, stream, policy, data)
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(programs(JOINS).filter(is_sound), streams(JOINS), policies(JOINS))
+def test_matches_without_a_partner_are_justified(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    text = print_program(tree)
+    note(f"{policy}\n{text}\n{stream}")
+    engine = etalis.compile(text, max_derivations=MOST).engine(policy=policy, justification="full")
+    found: list[Event] = []
+    try:
+        for x in stream:
+            found += engine.push(x.name, *x.args, at=moment(x))
+            assert all(row.share <= 1 for row in engine.partial())
+        found += engine.close()
+    except LimitError:
+        return
+    notes = recorded(parse(text), stream, policy, max_derivations=MOST)
+    checker = checker_of(parse(text), notes, policy)
+    told = Counter((made.event, tuple(sorted(made.contributors))) for made in notes.record if made.number is None)
+    assert all((made, made.parts) in told for made in found)
+    for made in found:
+        answer = engine.justify(made)
+        wrong = checker.check(answer)
+        assert wrong is None, f"{made}: {wrong.reason}\n{answer}"
+        assert from_json(answer.to_json()).to_json() == answer.to_json()
+    for name, arity in known_events(tree):
+        assert str(engine.why_not(f"{name}({', '.join('_' * arity)})" if arity else name))

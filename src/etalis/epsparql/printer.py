@@ -11,7 +11,8 @@ from etalis.epsparql import syntax as s
 from etalis.epsparql.read.query_text import MAX_DEPTH
 from etalis.epsparql.term_printer import TermPrinter
 from etalis.errors import Problem, ProgramError
-from etalis.language.syntax import Compound, Const
+from etalis.language.syntax import Compound, Const, Term
+from etalis.logic.rdf.exact_terms import kind_of
 from etalis.temporal.interval import MICROSECONDS
 
 _WIDTH = 100
@@ -153,7 +154,7 @@ class _QueryPrinter:
             case s.Minus(group=group):
                 yield from self._behind("MINUS", group)
             case s.Scoped(kind=kind, name=name, group=group):
-                yield from self._behind(f"{kind.upper()} {self.terms.term(name)}", group)
+                yield from self._behind(f"{kind.upper()} {self._name(name)}", group)
             case s.Exists(group=group, negated=negated):
                 yield from self._behind("FILTER NOT EXISTS" if negated else "FILTER EXISTS", group)
             case s.FilterBy(expression=expression):
@@ -168,6 +169,12 @@ class _QueryPrinter:
                 yield self._folded(element)
             case s.AskGoal(goal=goal):
                 yield f"FILTER ({self.terms.term(goal)})"
+
+    def _name(self, name: Term) -> str:
+        """Write the name of a graph or stream; in the original's dialect it may be a plain atom."""
+        if isinstance(name, Const):
+            return self.terms.iri(name.value) if kind_of(name.value) == "iri" else str(name.value)
+        return self.terms.term(name)
 
     def _behind(self, words: str, group: s.GroupPattern) -> Iterator[str]:
         first, *rest = self._group(group)

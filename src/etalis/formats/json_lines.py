@@ -56,7 +56,7 @@ def _element(text: str, reading: Reading, place: Place) -> Sequence[Row | Bad] |
     try:
         place.check_text()
         record = _load(text, place)
-        if not is_document(record) or find_event(record, reading.event) is not None:
+        if reading.event is not None or not is_document(record) or find_event(record, None) is not None:
             return None
         return read_document(record, reading, place)
     except InputError as error:

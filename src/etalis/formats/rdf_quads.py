@@ -172,7 +172,9 @@ def _refuse(error: SyntaxError, place: Place, title: str) -> InputError:
     at = min(max(0, (error.offset or 1) - 1), max(0, len(place.text or "") - 1))
     message = f"not {title}: {_POSITION.sub('', error.msg)}"
     hint = "write IRIs in full" if "No scheme" in error.msg else "check this line"
-    return place.refuse("E402", message, hint, None if place.text is None else (at, at + 1))
+    if place.text is None:
+        return InputError(Problem("E402", f"{place.source}, line {place.line}: {message}", hint=hint))
+    return place.refuse("E402", message, hint, (at, at + 1))
 
 
 @dataclass(slots=True)
@@ -221,7 +223,10 @@ class _Elements:
             elif o[0] == '"':
                 o = read_term(o)
             elif o == "<<(":
-                yield self._bad("E405", f"a triple inside a triple: {rest}", "use a blank node for the statement")
+                if rest.endswith(")>>"):
+                    self.reading.seen.aside += 1
+                else:
+                    yield self._bad("E405", f"a triple inside a triple: {rest}", "use a blank node for the statement")
                 continue
             g = rest[cut + 1 :]
             if g[0] == "_":

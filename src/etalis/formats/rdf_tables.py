@@ -1,7 +1,7 @@
 """Tables of triples: columns `s`, `p`, `o`, and if need be `g` (graph), `stream`, beside those of time and `until`.
 
 A cell is a term in the N-Triples syntax, or a number, truth value or date of the table's own. Law: a table is one of
-triples where no column and no caller names its events; each row is an event.
+triples where no column and no caller names its events, and the program reads triples; each row is an event.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ _ALL = {**PARTS, **NAMES}
 _TERMS = 1 << 16  # that are read once
 
 
-def has_triples(columns: Collection[str], event: str | None) -> bool:
-    """Tell whether columns are those of a table of triples.
+def has_triples(columns: Collection[str], reading: Reading) -> bool:
+    """Tell whether columns are those of a table of triples, for a program that reads these.
 
-    >>> has_triples(["s", "p", "o", "at"], None), has_triples(["event", "s", "p", "o", "at"], None)
+    >>> has_triples(["s", "p", "o", "at"], Reading()), has_triples(["event", "s", "p", "o", "at"], Reading())
     (True, False)
     """
-    return event is None and set(columns) >= {*PARTS} and find_roles(columns).event is None
+    if reading.event is not None or not set(columns) >= {*PARTS} or find_roles(columns).event is not None:
+        return False
+    return not reading.known or any(signature.kind[1] in (3, 5) for signature in reading.known.get(EVENT, ()))
 
 
 @dataclass(slots=True)

@@ -137,7 +137,7 @@ def open_table(columns: Sequence[str], reading: Reading, source: str, read_cell:
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise InputError(Problem("E406", f"{source}: two columns are named {twice!r}", hint="rename one of them"))
-    if has_triples(names, reading.event):
+    if has_triples(names, reading):
         return TripleTable(names, reading, source)
     roles = find_roles(names, time=reading.time, event=reading.event)
     if roles.event is None:

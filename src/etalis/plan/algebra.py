@@ -300,7 +300,8 @@ def reads(test: Test) -> tuple[str, ...]:
 def asked_of_match(absence: Absent | Deadline) -> tuple[str, ...]:
     """Return the variables of a match that the conditions of an absence read."""
     names = dict.fromkeys(v for condition in absence.conditions for v in condition.inputs)
-    return tuple(v for v in names if v not in absence.brought)
+    bound = {v for condition in absence.conditions for v in condition.outputs}
+    return tuple(v for v in names if v not in absence.brought and v not in bound)
 
 
 def read_kinds(node: Node) -> tuple[Kind, ...]:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from etalis.language.check.goals import TIMES
 from etalis.logic.machine.database import Database, Key
 from etalis.logic.machine.predicate import Predicate
+from etalis.logic.sparql.functions import FUNCTIONS
 from etalis.logic.terms.unify import Term, Variable, deref, split_list
 from etalis.plan.lattice import (
     ANY_VALUE,
@@ -36,6 +37,7 @@ _DEEPEST = 200  # goals within goals
 _INT, _TEXT = TypeBound("int", True), TypeBound("string", True)
 _APART = frozenset({"int", "float", "string"})  # no value but null is of two of these
 _PASSING = frozenset({"once", "call", "prolog", "query", "db"})
+_WHOLE = frozenset({"+", "-", "*", "neg", "pos", "abs"})  # of integers, in expressions of SPARQL
 _ALL_OF_FIRST = ((0,), (ANY_VALUE, ANY_VALUE))
 _BUILT_IN: Mapping[Key, tuple[tuple[int, ...], Places]] = {
     ("between", 3): ((), (_INT, ANYTHING, _INT)),
@@ -135,6 +137,8 @@ class Answers:
                 return match_bound(result, TypeBound(number_type(expression, known), True), known)
             case ("=", one, other):
                 return unify(one, other, known)
+            case ("sparql", expression, result) if isinstance(deref(result), Variable) and deref(result) not in known:
+                return {**known, deref(result): TypeBound(_expression_type(expression, known), False)}
             case (str() as name, *args) if args:
                 return self._call(name, args, known, depth)
             case _:
@@ -232,6 +236,22 @@ class Answers:
         called = _match_all(args, asked, {})
         known = None if called is None else self._run(body, called, 0)
         return None if known is None else tuple(bound_of(arg, known) for arg in args)
+
+
+def _expression_type(expression: Term, known: Known) -> Type:
+    """Return the type of an expression of SPARQL, which may also have no value; floats may become infinite, a text."""
+    todo = [deref(expression)]
+    match todo[0]:
+        case (str() as name, *_) if name in FUNCTIONS and name not in _WHOLE:
+            return FUNCTIONS[name].gives
+    while todo:
+        match deref(todo.pop()):
+            case (str() as name, *args) if name in _WHOLE:
+                todo += args
+            case other:
+                if bound_of(other, known).type != "int":
+                    return TERM
+    return "int"
 
 
 def _column_types(predicate: Predicate, known: Sequence[Type]) -> Places:

@@ -241,7 +241,8 @@ class _Negative:
     @property
     def asked(self) -> frozenset[str]:
         """The variables of the match that must be known."""
-        return self.joined | (frozenset(v for goal in self.conditions for v in goal.inputs) - self.brought)
+        read = frozenset(v for goal in self.conditions for v in goal.inputs)
+        return self.joined | (read - self.brought - frozenset(v for goal in self.conditions for v in goal.outputs))
 
 
 def _negative(absent: s.Pattern, left: s.Pattern, c: Context, binds: frozenset[str]) -> _Negative:

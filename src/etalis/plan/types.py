@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
 
+from etalis.language.check.goals import takes_unbound
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Const, Term, Var
 from etalis.language.traversal import variables
@@ -217,7 +218,8 @@ class _Flow:
         """Return what is known of the variables that a condition binds, or may bind where they have no value yet."""
         goal = to_logic(test.goal)
         given = {name: known.get(name, ANYTHING) for name in test.inputs}
-        names = (*test.outputs, *(name for name, bound in given.items() if not bound.sure))
+        loose = () if takes_unbound(test.goal, test.inputs) else [n for n, bound in given.items() if not bound.sure]
+        names = (*test.outputs, *loose)
         before = {goal.variable(name): bound for name, bound in given.items() if bound.sure}
         found = self.answers.solve(goal.term, before)
         if found is None:

@@ -14,6 +14,7 @@ from etalis.data.values import Value
 from etalis.language import syntax as s
 from etalis.language.flags import rule_settings
 from etalis.language.lower import to_syntax
+from etalis.language.outer.partner_conditions import missing_side
 from etalis.language.rules import with_checks
 from etalis.language.traversal import names, postorder, variables
 from etalis.logic.proof import ProofStep
@@ -24,6 +25,7 @@ from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations
 from etalis.temporal.rope import CutRope, FlatRope, RaisedRope, Rope, SeveralRopes, rope_of
 from etalis.why import justification as j
+from etalis.why.missing_parts import where_missing
 from etalis.why.reading.conditions import ConditionAsker, HeldCondition
 from etalis.why.reading.parts import LeafEvent, MatchPart, MatchReading, PartReader
 from etalis.why.reading.passed_tests import PartTester
@@ -240,6 +242,9 @@ class JustificationBuilder:
                 return self._node(part.rope)
             case s.TimePoint(time=time):
                 return j.PointReached(time)
+            case s.Binary(operator=operator, alone="left" | "right") if part.which == 1:
+                nothing = self._missing(part, pattern)
+                return j.PairOf(operator, lefts[0] if lefts else nothing, rights[0] if rights else nothing)
             case s.Binary(operator="seq", right=s.Repeat()) | s.Repeat():
                 if isinstance(part.rope, SeveralRopes):
                     return j.PutTogether(lefts)
@@ -262,6 +267,17 @@ class JustificationBuilder:
                 raise AssertionError("no part of its own")
             case _:
                 assert_never(pattern)
+
+    def _missing(self, part: MatchPart, pattern: s.Binary) -> j.Nothing:
+        """Return what was looked for beside a part that matches alone."""
+        assert pattern.alone is not None
+        (found,) = (*part.left, *part.right)
+        start = found.start if found.start is not None else self._received_at[0]
+        end = found.end if found.end is not None else self._received_at[1]
+        missing, _ = missing_side(pattern)
+        relation = self._reader.relations[pattern.operator]
+        where = where_missing(relation, pattern.alone, part.window, start, end)
+        return j.Nothing(missing, self._tester.shared(missing, found.bound), *where)
 
     # tests
 

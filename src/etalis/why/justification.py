@@ -88,11 +88,11 @@ class Tested:
 
 @datum
 class PairOf:
-    """Both sides of a binary operator; one of them is several under `cumulative`."""
+    """Both sides of a binary operator; one is several under `cumulative`, or nothing where it may be missing."""
 
     relation: str
-    left: Body | tuple[Body, ...]
-    right: Body | tuple[Body, ...]
+    left: PairSide
+    right: PairSide
 
 
 @datum
@@ -167,6 +167,9 @@ Body: TypeAlias = (
 )
 
 
+PairSide: TypeAlias = "Body | tuple[Body, ...] | Nothing"
+
+
 # tests
 
 
@@ -191,7 +194,7 @@ class ConditionHeld:
 
 @datum
 class Nothing:
-    """No match of `pattern` under `bindings`: of a `gap` between the bounds, `inside` them, or `before`.
+    """No match of `pattern` under `bindings`: of a `gap` between the bounds, `inside` them, `before`, or the `same`.
 
     A match counts if it starts after (`open_low`: strictly) `low` and ends before (`open_high`: strictly) `high`;
     without `low` however long ago.

@@ -16,14 +16,17 @@ from etalis.data.values import Struct, Value
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import mentioned
 from etalis.language.flags import rule_settings, settings
+from etalis.language.outer.partner_conditions import missing_side
 from etalis.language.rules import expand_any, labelled_rules, with_checks
 from etalis.language.traversal import postorder, rewrite
 from etalis.temporal.calendar import calendar_time
 from etalis.temporal.interval import to_microseconds
+from etalis.temporal.policy import POLICIES
 from etalis.why import justification as j
 from etalis.why.checking.elements import WrongNode, WrongNodeError, check_fold, check_run, combine
-from etalis.why.checking.occurrences import RunRecord, Sighting, Where, one
+from etalis.why.checking.occurrences import RunRecord, Sighting, one
 from etalis.why.checking.rule_text import TextModifier, TextPart, arrange, bind, ground, named
+from etalis.why.missing_parts import Where, where_missing
 
 
 class _CheckedRule(NamedTuple):
@@ -211,7 +214,19 @@ class JustificationChecker:
                 return [[], _under(below[0], body.elements)]
             case s.Binary(operator="seq", right=s.Repeat() | s.Aggregate()), _:
                 raise WrongNodeError(body, "the rule has a repetition or an aggregate there")
+            case s.Binary(alone=alone), j.PairOf() if isinstance(body.left, j.Nothing) or isinstance(
+                body.right, j.Nothing
+            ):
+                found, missing = (body.left, body.right) if alone == "left" else (body.right, body.left)
+                if alone is None or core.operator != body.relation or not isinstance(missing, j.Nothing):
+                    raise WrongNodeError(body, "no part of it may be missing")
+                if isinstance(found, j.Nothing | tuple):
+                    raise WrongNodeError(body, "the part that matches alone is not one match")
+                side = _under(below[0 if alone == "left" else 1], [found])
+                return [side, []] if alone == "left" else [[], side]
             case s.Binary(operator=operator), j.PairOf(relation=relation) if operator == relation:
+                assert not isinstance(body.left, j.Nothing)
+                assert not isinstance(body.right, j.Nothing)
                 lefts, rights = (x if isinstance(x, tuple) else (x,) for x in (body.left, body.right))
                 if 1 not in (len(lefts), len(rights)) or (
                     policy != "cumulative" and (len(lefts), len(rights)) != (1, 1)
@@ -271,6 +286,14 @@ class JustificationChecker:
                 )
             case s.Aggregate() as fold, j.FoldedValue():
                 yield from ([y] for y in check_fold(record, step.part, body, fold, None, sides[1], policy))
+            case s.Binary(operator=operator, alone="left" | "right" as alone), j.PairOf() if not all(sides):
+                looked_for, beside = missing_side(core)[0], body.right if alone == "left" else body.left
+                assert isinstance(beside, j.Nothing)
+                row = record.relations[operator]
+                for x in (sides[0] or sides[1])[0]:
+                    where = where_missing(row, alone, step.part.window, x.start, x.end)
+                    _same_absence(beside, looked_for, where, x)
+                    yield from ([y] for y in record.lone(step.part, x, looks=not POLICIES[policy].restricts))
             case s.Binary(operator=operator), _:
                 lefts, rights = sides
                 if len(lefts) == len(rights) == 1:
@@ -291,18 +314,21 @@ class JustificationChecker:
         if any(t.policy != policy for t in step.tests if isinstance(t, j.TakenUnder)):
             raise WrongNodeError(step.body, f"the rule follows {policy}")
         tests = [t for t in step.tests if not isinstance(t, j.TakenUnder)]
-        modifiers = [m for m in part.modifiers if not isinstance(m.pattern, s.Do | s.Last)]
+        partners = part.partners if all(step.below) and isinstance(part.core, s.Binary) else []
+        modifiers = [*partners, *(m for m in part.modifiers if not isinstance(m.pattern, s.Do | s.Last))]
         if len(tests) != len(modifiers):
             raise WrongNodeError(step.body, "a test of the rule is missing, or one too many")
         for x in candidates:
             if part.window is not None and x.end - x.start > part.window:
                 raise WrongNodeError(step.body, "it is longer than a window around it")
             passed = [x] if len(candidates) > 1 else []
-            for modifier in part.modifiers if passed else ():
+            for modifier in (*partners, *part.modifiers) if passed else ():
                 passed = [z for y in passed for z in self.record.holds(part, modifier, y)]
                 if not passed:
                     raise WrongNodeError(step.body, "one of several that are put together fails a test")
-        sequential = isinstance(part.core, s.Binary) and self.record.relations[part.core.operator].sequential
+        core = part.core
+        is_inner = isinstance(core, s.Binary) and core.alone is None
+        sequential = is_inner and isinstance(core, s.Binary) and self.record.relations[core.operator].sequential
         found = candidates if len(candidates) == 1 else [combine(candidates, sequential=sequential)]
         for modifier, test in zip(modifiers, tests, strict=True):
             found = [

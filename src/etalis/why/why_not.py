@@ -132,7 +132,8 @@ class Withheld:
 class Affair:
     """The engine's own affairs.
 
-    `kind` is not_there (a rule since or until), not_reported, too_late, taken_back, shed or refused.
+    `kind` is not_there (a rule since or until), not_told (of a rule), not_reported, too_late, taken_back, shed or
+    refused.
     """
 
     kind: str

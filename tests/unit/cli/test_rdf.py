@@ -64,6 +64,12 @@ def test_standard_input_may_be_quads(program: Path) -> None:
     assert result.stdout.splitlines() == ["rise('<a:acme>', 1, 5) [1, 6]"]
 
 
+def test_standard_input_may_be_trig(program: Path) -> None:
+    for options in ((), ("--sort",)):
+        result = call("run", program, "-", "--format", "trig", "--policy", "unrestricted", *options, stdin=TRIG)
+        assert result.stdout.splitlines() == ["rise('<a:acme>', 10, 12.5) [1, 2]"]
+
+
 def test_bad_lines_are_dead_letters(program: Path, tmp_path: Path) -> None:
     path, letters = tmp_path / "s.nq", tmp_path / "dead.jsonl"
     path.write_text('<a:s> <a:p> "x" <a:g> .\noops\n<a:s> <a:b> <a:c> .\n', encoding="utf-8")

@@ -14,6 +14,7 @@ from helpers.treatments import TREATMENTS
 
 pytestmark = pytest.mark.fast
 
+AT_A_TIME = ("outer/", "negation/conditions/")  # which have no kernels
 SHARE = 0.9  # of all cases, each under its policies; raise it with what is covered
 
 
@@ -22,7 +23,7 @@ def test_most_cases_run_over_columns() -> None:
     found: Counter[bool] = Counter()
     reasons: Counter[str] = Counter()
     for case in all_cases():
-        if row.takes(case) and case.admits(row.name):
+        if row.takes(case) and case.admits(row.name) and not case.id.startswith(AT_A_TIME):
             program = compiled(case)
             types = find_types(typed_events(program.compiled.tree, case))
             for policy in case.policies:

@@ -102,6 +102,7 @@ def test_a_group_may_be_an_aggregate() -> None:
         "CONSTRUCT a hasStockPrice ?q { ?c hasStockPrice ?p } DO (?q is ?p * 1.5 && goal(?q))",
         "SELECT ?s { aggregate(avg(?p), rdf(?c, 'x y', ?p), ?s) } WITHIN 30 FILTER (?s >= 3)",
         "SELECT ?n { aggregate(count, rdf(?c, p, ?v), ?n) }",
+        "SELECT * FROM STREAM prices { STREAM prices { ?c p ?v } GRAPH filter { ?c q ?v } }",
     ],
 )
 def test_the_printed_form_reads_the_same(text: str) -> None:

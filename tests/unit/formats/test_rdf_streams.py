@@ -218,6 +218,7 @@ def test_triple_terms_are_refused() -> None:
     line = f"<{X}s> <{X}p> <<( <{X}s> <{X}p> <{X}o> )>> <{X}g> .\n"
     assert quads(told("g", 1) + line + quad("g", 2)) == ["bad 2 E405", "s=2 [1, 1]"]
     assert trig(":g prov:generatedAtTime 1 . :g { << :s :p :o >> :q 1 }") == ["bad 2 E405", trig_last()]
+    assert quads(told("g", 1) + line.replace(f" <{X}g>", "") + quad("g", 2)) == ["s=2 [1, 1]"]
 
 
 def trig_last() -> str:
@@ -297,6 +298,12 @@ def test_lines_are_numbered_over_blocks(tmp_path: Path) -> None:
     items = list(read(path))
     assert [item.place.line for item in items] == [n for n in range(2, 3 * BLOCK + 4) if n != BLOCK + 6]
     assert [n for n, item in enumerate(items) if isinstance(item, Bad)] == [BLOCK + 4 + 1 - 1]
+
+
+def test_a_string_without_an_end_is_shown_where_it_begins() -> None:
+    lines = [told("g", 1), f'<{X}g> {{ <{X}s> <{X}p> """a\n', "b\n", "c\n"]
+    with pytest.raises(InputError, match=r"in.trig, line 2: not TriG"):
+        list(read_trig(lines, "in.trig", Reading()))
 
 
 def test_broken_trig_ends_the_stream() -> None:
@@ -389,6 +396,10 @@ def test_events_may_have_an_attribute_named_turtle() -> None:
     assert row.event.args == ("turtle",)
     reading = Reading(schema={"seen": (("turtle", "string"),)})
     (row,) = _lines('{"event": "seen", "at": 1, "turtle": "leatherback"}', reading)
+    assert isinstance(row, Row)
+    assert row.event.args == ("leatherback",)
+    reading = Reading(schema={"seen": (("turtle", "string"),)}, event="seen")
+    (row,) = _lines('{"at": 1, "turtle": "leatherback"}', reading)
     assert isinstance(row, Row)
     assert row.event.args == ("leatherback",)
 
@@ -542,6 +553,16 @@ def test_files_are_run_and_detected(tmp_path: Path) -> None:
     for source in (str(nq), str(table), frame, pl.DataFrame(frame), pa.Table.from_pandas(frame)):
         found = program.detect(source, policy="unrestricted").to_pylist()
         assert sorted({(row["X"], row["Y"], row["end"]) for row in found}) == expected, source
+
+
+def test_a_table_is_of_triples_where_the_program_reads_these(tmp_path: Path) -> None:
+    program = etalis.compile(":- event(a(s: string, p: string, o: int)). seen(S, O) <- a(S, _, O).")
+    table, path = pa.table({"s": ["x"], "p": ["y"], "o": [3], "at": [1]}), tmp_path / "t.csv"
+    path.write_text("s,p,o,at\nx,y,3,1\n", encoding="utf-8")
+    for found in (program.detect(table), program.detect({"a": table}), program.detect(path, event="a")):
+        assert [(row["S"], row["O"]) for row in found.to_pylist()] == [("x", 3)]
+    with pytest.raises(InputError, match="no column names the event"):
+        list(program.engine().run(path))
 
 
 def test_dead_letters_have_reasons(tmp_path: Path) -> None:

@@ -199,6 +199,13 @@ def test_names(text: str, value: Value) -> None:
     assert read_term(str(quad.object)) == value
 
 
+def test_writers_may_escape_more_or_less() -> None:
+    assert read_term('"a\t\ufffe\u00a0"@EN') == read_term('"a\\t\\uFFFE\u00a0"@en') == '"a\\t\\uFFFE\u00a0"@en'
+    assert read_term('"<\x01\\n"') == read_term('"<\\u0001\\u000A"') == '"<\\u0001\\n"'
+    assert read_term('"a\t"^^<a:b>') == read_term('"a\\t"^^<a:b>') == '"a\\t"^^<a:b>'
+    assert read_term(f'"7\t"^^<{XSD}int>') == f'"7\\t"^^<{XSD}int>'
+
+
 def test_kinds() -> None:
     assert [kind_of(v) for v in ("<a:b>", "_:a", "", 1, 1.5, '"a"', "null", None)] == [
         *("iri", "blank", *["literal"] * 4, "unbound", "unbound"),

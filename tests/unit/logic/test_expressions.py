@@ -59,6 +59,14 @@ def test_every_function_is_in_the_table_with_a_value_and_with_an_error() -> None
     assert {name for name in FUNCTIONS if True not in seen[name]} == {"bound"}
 
 
+def test_values_are_of_the_type_that_their_function_gives() -> None:
+    types = {"string": str, "int": int, "float": float, "term": object}
+    for _, text, expected in ROWS:
+        name = full(f" {text}").strip().split("(")[0].strip("'")
+        if expected != "error" and name in FUNCTIONS:
+            assert isinstance(evaluate_term(to_logic(parse_term(full(text))).term), types[FUNCTIONS[name].gives]), text
+
+
 def test_forms_have_no_function_of_their_own() -> None:
     assert {name for name, row in FUNCTIONS.items() if row.compute is None} == set(FORMS)
     assert FUNCTIONS["regex"].takes(2)

@@ -93,6 +93,18 @@ def test_what_a_predicate_binds(name: str, expected: str) -> None:
         ("sub_atom(a12, _, _, _, 12), Y = 5", "int", "int"),
         ("sub_atom(X, 0, 1, _, Y)", "string", "term"),
         ("atomic_list_concat([X, 1], -, Y)", "int", "string"),
+        ("sparql(ucase(X), Y)", "string", "string"),
+        ("sparql(strlen(X), Y)", "string", "int"),
+        ("sparql('>'(X, 1), Y)", "term", "string"),
+        ("sparql('-'('*'(X, 2), abs(1)), Y)", "int", "int"),
+        ("sparql('+'(X, 1), Y)", "float", "term"),
+        ("sparql('/'(X, 2), Y)", "int", "term"),
+        ("sparql(X, Y)", "int", "int"),
+        ("sparql(Z, Y)", "int", "term"),
+        ("sparql(strlen(X), Y), Y = X", "string", "string"),
+        ("Y = a, sparql(strlen(X), Y)", "string", "string"),
+        ("sparql(strlen(X), Y), price(_, Y)", "string", "int"),
+        ("sparql(strlen(X), Y), rate(_, Y)", "string", "float"),
     ],
 )
 def test_what_a_goal_binds(goal: str, received: str, expected: str) -> None:
@@ -120,6 +132,7 @@ def test_what_facts_bind_is_sure() -> None:
         ("append([1], _, Y)", False),
         ("functor(Y, f, 2)", False),
         ("copy_term(_, Y)", False),
+        ("sparql(str(X), Y)", False),
     ],
 )
 def test_what_a_goal_is_sure_to_bind(goal: str, is_sure: bool) -> None:

@@ -57,6 +57,7 @@ TYPES = {
     "average": ("d(S) <- aggregate(avg(N), a(N, _), S).", ("float",)),
     "extremes": ("d(S, T) <- aggregate(max(X), a(_, X), S) seq aggregate(min(U), s(U, _), T).", ("float", "string")),
     "list": ("d(S) <- aggregate(list(N), a(N, _), S).", ("term",)),
+    "read by an expression": ("d(N) <- (a(N, _) or s(_, _)) where sparql('>'(N, 1)).", ("int",)),
     "some alternatives": ("d(N) <- a(N, _) or s(_, _).", ("int",)),
     "different alternatives": ("d(N) <- a(N, _) or s(N, _).", ("term",)),
     "a value from the other side": ("d(N) <- (a(N, _) or u(1)) seq u(N).", ("term",)),

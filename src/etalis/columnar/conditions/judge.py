@@ -21,6 +21,7 @@ from etalis.columnar.data.columns import FLAT, Column, Flags, Integers, concat, 
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.data.values import Value
+from etalis.language.check.goals import takes_unbound
 from etalis.language.printer import print_term
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.conditions import Conditions
@@ -40,11 +41,12 @@ class Judge:
     ) -> None:  # fmt: skip
         self.test = test
         asked = test.outputs if self.multiplies else [v for v in test.outputs if v in wanted]
-        self.outputs = (*asked, *(v for v in test.inputs if v in vague))
+        loose = () if takes_unbound(test.goal, test.inputs) else tuple(v for v in test.inputs if v in vague)
+        self.outputs = (*asked, *loose)
         self.types = types
         self.conditions = conditions
         self.key = (rule, "condition", print_term(test.goal))
-        self._asking = partial(conditions.ask, test, self.outputs, rule, is_firm=vague.isdisjoint(test.inputs))
+        self._asking = partial(conditions.ask, test, self.outputs, rule, is_firm=not loose)
         self.steps = None if vague else find_steps(test, self.outputs, types, conditions)
 
     @cached_property

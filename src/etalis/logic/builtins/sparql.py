@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from etalis.data.values import Real
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Machine, Test
@@ -17,6 +18,7 @@ from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.expressions import evaluate_term, holds_term
 from etalis.logic.sparql.new_blanks import name_blank
 from etalis.logic.sparql.times import as_seconds
+from etalis.logic.terms.iso_errors import type_error
 from etalis.logic.terms.unify import MAX_CELLS, Term, Trail, Variable, deref, split_list, unify
 from etalis.temporal.interval import MICROSECONDS
 
@@ -50,14 +52,23 @@ def _is_value(machine: Machine, args: tuple[Term, ...]) -> bool:
 
 def _is_blank(machine: Machine, args: tuple[Term, ...]) -> bool:
     query, label, listed, node = map(deref, args)
-    items, _ = split_list(listed)
-    start, end, *pairs = (deref(item) for item in items)
-    said = [(name, value) for _, name, given in pairs if (value := deref(given)).__class__ is not Variable]
-    made = name_blank(query, label, said, (_microseconds(start), _microseconds(end)))
-    return unify(node, made, machine.trail)
+    items, tail = split_list(listed)
+    given = [deref(item) for item in items]
+    ends, pairs = given[:2], given[2:]
+    if tail != () or len(ends) < 2 or not all(_is_pair(pair) for pair in pairs):
+        raise type_error("solution", listed)
+    machine.trail.charge(len(given))
+    said = [(name, value) for _, name, part in pairs if (value := deref(part)).__class__ is not Variable]
+    return unify(node, name_blank(query, label, said, (_microseconds(ends[0]), _microseconds(ends[1]))), machine.trail)
+
+
+def _is_pair(term: Term) -> bool:
+    return term.__class__ is tuple and len(term) == 3 and term[0] == "=" and term[1].__class__ is str
 
 
 def _microseconds(seconds: Term) -> int:
+    if seconds.__class__ not in (int, float, Real):
+        raise type_error("number", seconds)
     return int(as_seconds(seconds) * MICROSECONDS)
 
 

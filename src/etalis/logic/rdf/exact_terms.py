@@ -100,7 +100,7 @@ def kind_of(value: Value) -> str:
 
 
 def read_term(text: str) -> Value:
-    """Return the value of a term in the N-Triples syntax as pyoxigraph writes it.
+    """Return the value of a term in the N-Triples syntax, as a writer that knows it to be one has it.
 
     >>> [read_term(t) for t in ("<http://x/a>", '"a"', '"07"^^<http://www.w3.org/2001/XMLSchema#integer>', '"a"@fr')]
     ['<http://x/a>', 'a', 7, '"a"@fr']
@@ -114,8 +114,14 @@ def read_term(text: str) -> Value:
         lexical = text[1:-1]
         if "\\" in lexical:
             lexical = unescape(lexical)
-        return text if lexical == UNBOUND or lexical.startswith(_TAKEN) else lexical
-    convert = _CONVERSIONS.get(text[end + 1 :])
+        return f'"{escape(lexical)}"' if lexical == UNBOUND or lexical.startswith(_TAKEN) else lexical
+    mark = text[end + 1 :]
+    if not text.isprintable():  # writers differ in what they escape
+        text = f'"{escape(unescape(text[1:end]))}"{mark}'
+        end = len(text) - len(mark) - 1
+    if mark[0] == "@":
+        return text if mark.islower() else text[: end + 1] + mark.lower()
+    convert = _CONVERSIONS.get(mark)
     return text if convert is None else convert(text, text[1:end])
 
 

@@ -11,49 +11,67 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from etalis.logic.rdf.exact_terms import DOUBLE, INTEGER
 from etalis.logic.sparql import casts, comparison, numbers, patterns, term_functions, text_functions, time_functions
 from etalis.logic.sparql.effective_boolean import truth_of
+from etalis.logic.sparql.times import XSD
 from etalis.logic.sparql.values import Known
 
-FORMS: Mapping[str, tuple[int, int | None]] = MappingProxyType(
+FORMS: Mapping[str, tuple[int, int | None, str]] = MappingProxyType(
     {
-        "&&": (2, 2),
-        "||": (2, 2),
-        "if": (3, 3),
-        "coalesce": (0, None),
-        "bound": (1, 1),
-        "in": (1, None),
-        "not in": (1, None),
+        "&&": (2, 2, "string"),
+        "||": (2, 2, "string"),
+        "if": (3, 3, "term"),
+        "coalesce": (0, None, "term"),
+        "bound": (1, 1, "string"),
+        "in": (1, None, "string"),
+        "not in": (1, None, "string"),
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionFunction:
-    """A function: the least and the most of its arguments (None: any number), and what computes it from them."""
+    """A function: the least and the most of its arguments (None: any number), and what computes it from them.
+
+    `gives` is the type of all its values: int, float, string (of literals, IRIs and truth values alike), or term.
+    """
 
     name: str
     least: int
     most: int | None
     compute: Callable[..., Known] | None = None
+    gives: str = "term"
 
     def takes(self, count: int) -> bool:
         """Tell whether it can have so many arguments."""
         return self.least <= count and (self.most is None or count <= self.most)
 
 
-def _rows(table: Mapping[str, Callable[..., Any]], least: int, most: int | None) -> dict[str, ExpressionFunction]:
-    return {name: ExpressionFunction(name, least, most, compute) for name, compute in table.items()}
+def _rows(
+    table: Mapping[str, Callable[..., Any]], least: int, most: int | None, gives: str = "string"
+) -> dict[str, ExpressionFunction]:
+    return {
+        name: ExpressionFunction(name, least, most, compute, _OTHERS.get(name, gives))
+        for name, compute in table.items()
+    }
 
 
+_OTHERS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("strlen", "year", "month", "day", "hours", "minutes"), "int"),
+        **dict.fromkeys(("seconds", f"<{XSD}decimal>"), "float"),
+        **dict.fromkeys(("strdt", f"<{INTEGER}>", f"<{XSD}float>", f"<{DOUBLE}>"), "term"),
+    }
+)  # which may be too large for a column, or infinite
 FUNCTIONS: Mapping[str, ExpressionFunction] = MappingProxyType(
     {
-        **{name: ExpressionFunction(name, *bounds) for name, bounds in FORMS.items()},
+        **{name: ExpressionFunction(name, least, most, None, gives) for name, (least, most, gives) in FORMS.items()},
         **_rows({"!": lambda a: not truth_of(a)}, 1, 1),
         **_rows(comparison.ORDERS, 2, 2),
         **_rows({"sameterm": comparison.same}, 2, 2),
-        **_rows(numbers.BINARY, 2, 2),
-        **_rows(numbers.UNARY, 1, 1),
+        **_rows(numbers.BINARY, 2, 2, "term"),
+        **_rows(numbers.UNARY, 1, 1, "term"),
         **_rows(term_functions.INSPECT, 1, 1),
         **_rows(term_functions.MAKE, 2, 2),
         **_rows(text_functions.ONE, 1, 1),

@@ -120,7 +120,7 @@ def _operands(body: j.Node) -> list[Premise]:
     return found
 
 
-def _side(word: str, side: j.Body | tuple[j.Body, ...], around: str) -> list[tuple[str, Shown, str]]:
+def _side(word: str, side: j.PairSide, around: str) -> list[tuple[str, Shown, str]]:
     """Return a side of a pair for the stack, the last part first; one of `cumulative` has several."""
     if not isinstance(side, tuple):
         return [(word, side, around)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from etalis.language.check.goals import conjuncts
+from etalis.language.operators import spell
 from etalis.language.printer import seconds
 from etalis.language.syntax import Compound, Const
 from etalis.plan import algebra as p
@@ -148,8 +149,8 @@ class _Describer:
 def _operator(node: p.Node) -> str:
     """Name the operator that a condition stands on."""
     match node:
-        case p.Join(relation=relation):
-            return relation.name
+        case p.Join(relation=relation, alone=alone):
+            return spell(relation.name, alone)
         case p.Repetition():
             return "a repetition"
         case p.Fold():
@@ -217,12 +218,19 @@ def _join(node: p.Join, parts: Sequence[PlanStep]) -> PlanStep:
     if shared and not any(pair.kind == "bound" for pair in node.keys_on):
         details.append(f"where bound, equal: {names(sorted(shared))}")
     if node.alone is not None:
-        details.append(f"outer: the {node.alone} side matches without a partner too")
+        details.append(f"{'ab'[node.alone == 'right']} without a partner matches alone, known {_known_alone(node)}")
     inputs = [
         PlanInput("ab"[place], part, _side_kept(node, place, key), (node, f"side{place}"))
         for place, part in enumerate(parts)
     ]
-    return PlanStep("operator", relation.name, tuple(details), tuple(inputs))
+    return PlanStep("operator", spell(relation.name, node.alone), tuple(details), tuple(inputs))
+
+
+def _known_alone(node: p.Join) -> str:
+    """Say when it is known that a side of a join has no partner."""
+    assert node.relation.alone is not None
+    known = node.relation.alone[0 if node.alone == "left" else 1]
+    return known if known != "in its window" else f"{seconds(window_of(node.tests) or 0)} s after its start"
 
 
 def _side_kept(node: p.Join, place: int, key: tuple[str, ...]) -> str:
@@ -294,6 +302,7 @@ def _fold(node: p.Fold, parts: Sequence[PlanStep]) -> PlanStep:
 def _blockers_kept(node: p.Node, test: p.Absent) -> str:
     """Say how long the occurrences of a negated pattern are remembered."""
     by = f" by {names(test.joined)}" if test.joined else ""
+    by = f", {names(test.brought)}{by}" if test.brought else by
     if test.kind == "before":
         kept = "the first, for ever" if test.window is None else f"{seconds(test.window)} s"
         return f"its times{by}, {kept}"

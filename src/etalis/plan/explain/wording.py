@@ -75,7 +75,8 @@ def test_text(test: p.Test) -> str:
         case p.Absent(kind=kind, joined=joined, window=window):
             where = _ABSENT[kind] + ("" if window is None else f", at most {seconds(window)} s back")
             word = "fnot" if kind == "before" else "cnot"
-            return f"{word}: none {where}" + (f", for the same {names(joined)}" if joined else "")
+            asked = "".join(f", {condition.kind} {term_text(condition.goal)}" for condition in test.conditions)
+            return f"{word}: none {where}" + (f", for the same {names(joined)}" if joined else "") + asked
         case p.Alone(kind=kind):
             return f"iso: no other event {_ABSENT[kind]}"
         case p.Action(goal=goal):

@@ -68,8 +68,8 @@ def _needed(node: p.Node) -> Iterator[Kind]:
             yield name, len(args)
         case p.Union() | p.Repetition(left=None, least=Const(value=0)):
             return
-        case p.Join(alone="left", left=left):
-            yield from _needed(left)
+        case p.Join(alone="left", left=needed) | p.Join(alone="right", right=needed):
+            yield from _needed(needed)
         case p.Tick() | p.Join() | p.Filter() | p.Repetition() | p.Fold() | p.Deadline():
             for child in p.children(node):
                 yield from _needed(child)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, assert_never
 
+from etalis.language.operators import spell
 from etalis.plan import algebra as p
 from etalis.plan.explain.text import Explanation, explain_rules
 from etalis.runtime.codegen.heads import Ring
@@ -144,8 +145,8 @@ def labels_of(entry: Wired) -> tuple[str, ...]:
 
 def _operator(node: p.Node) -> str:
     match node:
-        case p.Join(relation=relation):
-            return relation.name
+        case p.Join(relation=relation, alone=alone):
+            return spell(relation.name, alone)
         case p.Repetition():
             return "repetition"
         case p.Fold():

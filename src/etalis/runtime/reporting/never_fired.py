@@ -111,6 +111,8 @@ class Search:
                 return Why(seconds(time), f"time has not reached {seconds(time)}", "check the times of the events")
             case p.Union():
                 return self._union([why for why in found if why is not None])
+            case p.Join(alone="left" | "right" as alone):
+                return found[0 if alone == "left" else 1] or self._alone(node)
             case p.Join() | p.Filter() | p.Repetition() | p.Fold() | p.Deadline():
                 waits = next((why for why in found if why is not None), None)
                 return waits or self._operator(entry, node)
@@ -177,6 +179,12 @@ class Search:
             return Why(which, f"{_text(child)} came, but the {noun} {which} never held", hint)
         remedy = _condition_hint(tests) or _window_hint(tests)
         return Why(_text(child), f"{_text(child)} came, but never with all of{_asked(tests, ':')}", remedy)
+
+    def _alone(self, node: p.Join) -> Why:
+        """Say that a part which matches alone waits for its partner."""
+        text = _text(node.left if node.alone == "left" else node.right)
+        hint = None if self.around.closed else "time must pass: advance(to=...) or close() says that it has"
+        return Why(text, f"{text} came, and it is not known yet whether it has a partner", hint)
 
     def _join(self, entry: Wired, node: p.Join) -> Why:
         text = f"{_text(node.left)} {node.relation.name} {_text(node.right)}"

@@ -77,11 +77,11 @@ def open_source(source: Any, batch: int, threads: int, program: CompiledProgram,
         if number < 1:
             raise InputError(Problem("E605", f"{name}={number} cannot be", hint="give a number from 1 on"))
     found = find_source(source, batch, threads > 1)
+    reading = reading_of(program, event=options.event, time=options.time, unit=options.unit, encoding=options.encoding)
     if isinstance(found, TableSource):
-        if not has_triples(found.schema.names, options.event):
+        if not has_triples(found.schema.names, reading):
             return found
         found = _open_triples(found)
-    reading = reading_of(program, event=options.event, time=options.time, unit=options.unit, encoding=options.encoding)
     received = [s.kind for s in signatures_of(program) if not s.made or s.attributes is not None]
     table = open_rows(found, reading, received)
     return TableSource(table.schema, lambda columns, _: (part.select(columns) for part in table.batches()), table)

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import product
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from etalis.data.values import Value, real
 from etalis.errors import ConditionError
@@ -27,8 +27,8 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 from etalis.temporal.relation import relations
 from etalis.why.checking.rule_text import Bound, TextModifier, TextPart, bind, ground, join, limits
+from etalis.why.missing_parts import Where, end_alone
 
-Where: TypeAlias = tuple[int | None, int, str, bool, bool]
 _EVER = 1 << 200
 
 
@@ -169,7 +169,7 @@ class RunRecord:
                 return list(self.solve(kind, goal, x))
             case s.Negation():
                 assert modifier.absent is not None
-                return [] if self.find(modifier.absent, self.where(part, modifier, x), x.bound) else [x]
+                return [] if self.find(modifier.absent, self.where(part, modifier, x), x) else [x]
             case s.Isolated():
                 low, high, *_ = self.where(part, modifier, x)
                 return [] if any(low < y.start and y.end < high for y in self.others(x.events)) else [x]  # type: ignore[operator]
@@ -180,20 +180,48 @@ class RunRecord:
         """Return where an absence or `iso` looks: from, to, its name, and whether the bounds are open."""
         if isinstance(modifier.pattern, s.Negation) and modifier.pattern.operator == "fnot":
             return None if modifier.window is None else x.end - modifier.window, x.end, "before", False, True
-        if isinstance(part.core, s.Binary) and self.relations[part.core.operator].sequential:
+        core = part.core
+        if isinstance(core, s.Binary) and core.alone is None and self.relations[core.operator].sequential:
             return x.first, x.last, "gap", True, True
         return x.start, x.end, "inside", True, True
 
-    def find(self, part: TextPart, where: Where, bound: Bound) -> list[Sighting]:
-        """Return the matches of a pattern within bounds that agree with what is bound."""
+    def find(self, part: TextPart, where: Where, x: Sighting) -> list[Sighting]:
+        """Return the matches of a pattern within bounds that agree with a match, also by the conditions over both."""
         low, high, _, open_low, open_high = where
         return [
             c
             for c in self.matches(part)
             if (low is None or low < c.start or (not open_low and low == c.start))
             and (c.end < high or (not open_high and c.end == high))
-            and join(c.bound, bound) is not None
+            and (bound := join(c.bound, x.bound)) is not None
+            and self.partners(part, x._replace(bound=bound))
         ]
+
+    def partners(self, part: TextPart, x: Sighting) -> list[Sighting]:
+        """Return what the conditions over both sides leave of them."""
+        found = [x]
+        for modifier in part.partners:
+            found = [z for y in found for z in self.holds(part, modifier, y)]
+        return found
+
+    def lone(self, part: TextPart, x: Sighting, *, looks: bool) -> list[Sighting]:
+        """Return the match of an operand without a partner; it is looked for one where no policy took it."""
+        core = part.core
+        assert isinstance(core, s.Binary)
+        assert core.alone is not None
+        row = self.relations[core.operator]
+        others = self.matches(part.below[1 if core.alone == "left" else 0]) if looks else ()
+        pairs = [(x, other) if core.alone == "left" else (other, x) for other in others]
+        if any(self.outer_pair(part, core.operator, a, b) for a, b in pairs):
+            return []
+        due = end_alone(row, core.alone, part.window, x.start, x.end)
+        is_at_once = row.sequential and core.alone == "right"
+        return [one(x.start, due, x.bound, x.events, x.known if is_at_once else self.moment(due))]
+
+    def outer_pair(self, part: TextPart, operator: str, a: Sighting, b: Sighting) -> list[Sighting]:
+        """Return what two matches make that are partners under an operator of which one part may be missing."""
+        fits = [y for y in self.pair(operator, a, b) if part.window is None or y.end - y.start <= part.window]
+        return [z._replace(first=z.end, last=z.start) for y in fits for z in self.partners(part, y)]
 
     def others(self, own: frozenset[int]) -> Iterator[Sighting]:
         """Yield the events of kinds that the program names, but for a match's own."""
@@ -223,6 +251,9 @@ class RunRecord:
                 yield from (x for place in range(len(self.events)) for x in self.take(part.core, place))
             case s.TimePoint(time=time):
                 yield one(time, time, {}, frozenset(), self.moment(time))
+            case s.Binary(operator=operator, alone="left" | "right" as alone):
+                yield from (y for a, b in product(*sides) for y in self.outer_pair(part, operator, a, b))
+                yield from (y for x in sides[0 if alone == "left" else 1] for y in self.lone(part, x, looks=True))
             case s.Binary(operator="seq", right=s.Repeat() as repeat):
                 yield from (y for a in sides[0] for x in sides[1] for y in self.repeated(part, repeat, a, x))
             case s.Repeat() as repeat:
@@ -260,7 +291,7 @@ class RunRecord:
         """Return what is left of a match when nothing has come in time."""
         due = x.end + duration
         assert part.absent is not None
-        blocked = self.find(part.absent, (x.end, due, "gap", True, False), x.bound)
+        blocked = self.find(part.absent, (x.end, due, "gap", True, False), x)
         return [] if blocked else [one(x.start, due, x.bound, x.events, self.moment(due))]
 
     def elements(self, part: TextPart, a: Sighting | None, x: Sighting, names: frozenset[str]) -> list[Sighting]:

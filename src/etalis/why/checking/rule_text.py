@@ -14,6 +14,7 @@ from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings as binds
 from etalis.language.check.bound_variables import mentioned
 from etalis.language.ground_terms import listed, unlisted
+from etalis.language.outer.partner_conditions import part_conditions, part_operands
 from etalis.language.rules import expand_any
 from etalis.language.traversal import rewrite, variables
 
@@ -36,6 +37,7 @@ class TextPart:
 
     `window` is the smallest window around or on it; `around` are the variables that occur elsewhere in the rule,
     `outer` those of its modifiers, too, `head` those of the head; `below` are the parts it is made of, left to right.
+    `partners` are conditions over both: of an operator those that tell a partner, of a negated pattern a blocker.
     """
 
     core: s.Pattern
@@ -46,6 +48,7 @@ class TextPart:
     around: Names = frozenset()
     below: list[TextPart] = field(default_factory=list)
     absent: TextPart | None = None
+    partners: list[TextModifier] = field(default_factory=list)
 
     @property
     def groups(self) -> Names:
@@ -66,8 +69,10 @@ def arrange(pattern: s.Pattern, outer: Names, head: Names) -> TextPart:
     while waiting:
         part = waiting.pop()
         part.below = [_strip(inner, part.outer | beside, head, part.window) for inner, beside in _parts(part.core)]
+        if isinstance(part.core, s.Binary):
+            part.partners = [TextModifier(condition, part.window) for condition in part_operands(part.core)[2]]
         if isinstance(part.core, s.NotWithin):
-            part.absent = _strip(part.core.absent, mentioned(part.core.pattern), head, None)
+            part.absent = _negated(part.core.absent, part.core.pattern, head)
         negated = [m.absent for m in part.modifiers if m.absent is not None]
         waiting += [*part.below, *negated, *(() if part.absent is None else (part.absent,))]
     return root
@@ -87,14 +92,27 @@ def _strip(pattern: s.Pattern, outer: Names, head: Names, window: int | None) ->
                 outer |= named([goal])
             case s.Negation(pattern=left, absent=absent):
                 outer |= mentioned(absent)
-                modifier.absent = _strip(absent, mentioned(left), head, None)
+                modifier.absent = _negated(absent, left, head)
         pattern = pattern.pattern
     return TextPart(pattern, modifiers, window, outer, head, around)
+
+
+def _negated(absent: s.Pattern, left: s.Pattern, head: Names) -> TextPart:
+    """Return a negated pattern, without its conditions over the match, which stand beside it."""
+    rest, conditions = part_conditions(absent, left)
+    asked = named([condition.goal for condition in conditions])
+    part = _strip(rest, mentioned(left) | asked, head, None)
+    part.partners = [TextModifier(condition, None) for condition in conditions]
+    return part
 
 
 def _parts(core: s.Pattern) -> list[tuple[s.Pattern, Names]]:
     """Return what a core is made of, each with the variables that stand beside it."""
     match core:
+        case s.Binary(alone="left" | "right"):
+            left, right, conditions = part_operands(core)
+            asked = named([condition.goal for condition in conditions])
+            return [(left, mentioned(right) | asked), (right, mentioned(left) | asked)]
         case s.Binary(operator="seq", left=left, right=s.Repeat() as repeat):
             return [(left, mentioned(repeat)), (repeat.pattern, mentioned(left) | bounds(repeat))]
         case s.Binary(operator="seq", left=left, right=s.Aggregate() as fold):

@@ -81,12 +81,12 @@ TERM = _plain(print_term, parse_term)
 PATTERN = _plain(print_pattern, _read_pattern)
 NODE = FieldCodec(lambda x, n: None if x is None else n[id(x)], lambda x, n: None if x is None else n[x])
 NODES = _all(NODE)
-SIDE = FieldCodec(
-    lambda x, n: (NODES if isinstance(x, tuple) else NODE).write(x, n),
-    lambda x, n: (NODES if isinstance(x, list) else NODE).read(x, n),
-)
 INLINE = FieldCodec(
     lambda x, n: None if x is None else write_inline(x, n), lambda x, n: None if x is None else read_inline(x, n)
+)
+SIDE = FieldCodec(
+    lambda x, n: (NODES if isinstance(x, tuple) else INLINE if isinstance(x, j.Nothing) else NODE).write(x, n),
+    lambda x, n: (NODES if isinstance(x, list) else INLINE if isinstance(x, dict) else NODE).read(x, n),
 )
 INLINES = _all(INLINE)
 BODY = FieldCodec(

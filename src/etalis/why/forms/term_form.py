@@ -88,7 +88,7 @@ def justification_term(root: j.Body) -> Term:
     return done[0]
 
 
-def _operands(node: j.Body) -> tuple[Any, ...]:
+def _operands(node: j.Body | j.Nothing) -> tuple[Any, ...]:
     match node:
         case j.Derived(body=body) | j.Tested(body=body) | j.Awaited(left=body):
             return (body,)
@@ -96,7 +96,7 @@ def _operands(node: j.Body) -> tuple[Any, ...]:
             return j.below(node)
 
 
-def _combine(node: j.Body, parts: list[Term]) -> Term:
+def _combine(node: j.Body | j.Nothing, parts: list[Term]) -> Term:
     """Return the term of a node from those of its operands."""
     match node:
         case j.Received():
@@ -111,6 +111,8 @@ def _combine(node: j.Body, parts: list[Term]) -> Term:
             several = len(left) if isinstance(left, tuple) else 1
             sides = ((left, parts[:several]), (right, parts[several:]))
             return (relation, *(make_list(found) if isinstance(x, tuple) else found[0] for x, found in sides))
+        case j.Nothing():
+            return ("not", _absent(node))
         case j.ChosenBranch(which=which):
             return ("or", which, parts[0])
         case j.RepeatedRun(left=left):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, assert_never
 from etalis.data.values import Value
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import mentioned as find_mentioned
+from etalis.language.outer.partner_conditions import part_operands
 from etalis.language.traversal import names, postorder, variables
 from etalis.semantics.matches import match_all
 from etalis.temporal.relation import Relation
@@ -28,6 +29,7 @@ from etalis.temporal.rope import (
     SeveralRopes,
     flatten,
 )
+from etalis.why.missing_parts import end_alone
 
 
 class LeafEvent(NamedTuple):
@@ -88,6 +90,7 @@ class MatchPart:
     unknown: bool = False
     bound: dict[str, Value] = field(default_factory=dict)  # filled from the leaves up
     value: Value = None  # of an aggregate
+    window: int | None = None  # the smallest around it or on it
     turn: int = 0  # in an element: how many of the same inputs came before it
     tests: list[Any] = field(default_factory=list)
 
@@ -123,6 +126,7 @@ class PartReader:
     def read(self, pattern: s.Pattern, rope: Rope, outer: frozenset[str]) -> MatchReading:
         """Return the parts of a match of a pattern; `outer` are the variables of the rest of the rule."""
         whole = self._part(pattern, rope, outer, BindingScope())
+        whole.window = min((m.duration for m in whole.modifiers if isinstance(m, s.Within)), default=None)
         parts: list[MatchPart] = []
         waiting = [whole]
         while waiting:
@@ -131,6 +135,8 @@ class PartReader:
             self._open(part)
             for inner in (*part.left, *part.right):
                 inner.turn = inner.turn or part.turn
+                bounds = [part.window, *(m.duration for m in inner.modifiers if isinstance(m, s.Within))]
+                inner.window = min((bound for bound in bounds if bound is not None), default=None)
             waiting += [*part.right, *part.left]
         reading = MatchReading(parts)
         for part in reading.upwards():
@@ -175,6 +181,8 @@ class PartReader:
                     part.bound[name] = value
             case s.TimePoint(time=time):
                 part.start = part.end = time
+            case s.Binary(alone="left" | "right"):
+                self._open_outer(part, pattern)
             case s.Binary(operator="seq", left=left, right=s.Repeat() as repeat):
                 self._open_run(part, left, repeat)
             case s.Repeat():
@@ -198,6 +206,21 @@ class PartReader:
                 raise AssertionError("no part of its own")
             case _:
                 assert_never(pattern)
+
+    def _open_outer(self, part: MatchPart, pattern: s.Binary) -> None:
+        """Find the parts of an operator of which one may be missing; only a pair has passed its conditions."""
+        _, part.which, rope = part.rope
+        left, right, conditions = part_operands(pattern)
+        outer = part.outer.union(*(_variables(condition.goal) for condition in conditions))
+        lefts, rights = self._candidates(pattern, *rope) if part.which == 0 else ([rope], [rope])
+        if part.which == 0:
+            part.modifiers = (*conditions, *part.modifiers)
+        if part.which == 0 or pattern.alone == "left":
+            beside = outer | self.mentioned(right)
+            part.left = [self._part(left, one, beside, scope) for one, scope in self._scoped(part, lefts)]
+        if part.which == 0 or pattern.alone == "right":
+            beside = outer | self.mentioned(left)
+            part.right = [self._part(right, one, beside, scope) for one, scope in self._scoped(part, rights)]
 
     def _candidates(self, pattern: s.Binary, left: Rope, right: Rope) -> tuple[list[Rope], list[Rope]]:
         """Return the matches of both sides: of the one that waited several, where `cumulative` put them together.
@@ -267,6 +290,9 @@ class PartReader:
                 (left,) = part.left
                 assert left.end is not None
                 part.start, part.end = left.start, left.end + duration
+            case s.Binary(operator=operator, alone="left" | "right" as alone) if part.which == 1:
+                start, end = _hull([*part.left, *part.right])
+                part.start, part.end = start, end_alone(self.relations[operator], alone, part.window, start, end)
             case s.Binary(operator="seq", right=s.Repeat()) | s.Repeat():
                 self._measure_run(part)
             case s.Binary(operator="seq", right=s.Aggregate()) | s.Aggregate():
@@ -275,7 +301,7 @@ class PartReader:
                 a, b = _hull(part.left), _hull(part.right)
                 relation = self.relations[operator]
                 part.start, part.end = relation.interval(a, b)
-                part.sequential = relation.sequential
+                part.sequential = relation.sequential and pattern.alone is None
                 part.first, part.last = part.left[-1].first, part.right[-1].last
 
     def _measure_run(self, part: MatchPart) -> None:

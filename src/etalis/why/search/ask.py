@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from etalis.data.values import Value, format_atom
 from etalis.errors import EventError, Problem
 from etalis.language import syntax as s
+from etalis.language.outer.strata import most_levels
 from etalis.language.printer import print_pattern
 from etalis.language.traversal import rewrite_term, variables
 from etalis.semantics.matches import ground, match, match_all
@@ -181,6 +182,10 @@ class _Search:
     ) -> Generator[_Question, w.WhyNot, w.RuleAnswer]:
         there = (life.since, life.until)
         settings = self._core.rules.settings
+        affairs = affairs_of_rule(self._core, life, question.asked.end)
+        if most_levels([life.rule]):
+            text = f"rule {label} has a part that may be missing: how far it got is not told"
+            return w.RuleAnswer(label, self._texts.text(life.rule), (), 0, (w.Affair("not_told", text), *affairs))
         measures = (Measure(self.tester, x, question.asked, there) for x in shapes(life.rule, label, settings))
         ranked = rank(measures, bound, self._limit, self._budget)
         attempts = []
@@ -191,7 +196,6 @@ class _Search:
                 because, note = yield from self._because(question, report, leaf)
                 parts.append(report.part(leaf, because, note))
             attempts.append(report.attempt(tuple(parts)))
-        affairs = affairs_of_rule(self._core, life, question.asked.end)
         return w.RuleAnswer(label, self._texts.text(life.rule), tuple(attempts), ranked.more, affairs)
 
     def _because(

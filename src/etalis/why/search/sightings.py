@@ -12,7 +12,7 @@ from etalis.language import syntax as s
 from etalis.language.traversal import postorder
 from etalis.semantics.matches import match_all
 from etalis.temporal.event import Event
-from etalis.why.checking.occurrences import RunRecord
+from etalis.why.checking.occurrences import RunRecord, one
 from etalis.why.checking.rule_text import TextPart, named
 from etalis.why.search.instances import PartEvent, PartEvents, distinct, inside
 
@@ -45,7 +45,8 @@ class Sightings:
         """Return where a pattern holds within bounds and agrees with what is bound, by end."""
         core = part.core
         pattern = core.rule.head if isinstance(core, s.SubRule) else core
-        if isinstance(pattern, s.EventPattern) and all(isinstance(m.pattern, s.Do) for m in part.modifiers):
+        is_bare = not part.partners and all(isinstance(m.pattern, s.Do) for m in part.modifiers)
+        if isinstance(pattern, s.EventPattern) and is_bare:
             return self._events(pattern, low, high, bound, closed)
         return self._patterns(part, low, high, bound, closed)
 
@@ -69,7 +70,8 @@ class Sightings:
             events += self._instances.between(kind, low, high, closed=closed)
         events = distinct(events)
         record = RunRecord(self._tree, [(Event.make(x.name, x.args, x.start, x.end), None) for x in events])
-        seen = record.find(part, (low, high, "inside", not closed[0], not closed[1]), bound)
+        match = one(high, high, bound, frozenset(), (len(events), len(events)))
+        seen = record.find(part, (low, high, "inside", not closed[0], not closed[1]), match)
         holding = [Holding(x.start, x.end, dict(x.bound), tuple(events[n] for n in sorted(x.events))) for x in seen]
         return sorted(holding, key=lambda x: (x.end, x.start))
 

@@ -65,7 +65,9 @@ class NotingJoin:
         if policy.consume:
             for (y, _, _), match in zip(chosen, matches, strict=False):
                 consume(self.stores[1 - side], y.instance, step, match)
-        self._store(stay, matches[0] if chosen else None)
+        is_new = self._store(stay, matches[0] if chosen else None)
+        if self.model.alone is not None:
+            self.model.alone.note(side, x, [y.instance for y, _, _ in chosen], is_new=is_new)
         for m, match in found:
             notes.climbing = match
             self.model.emit(m)
@@ -107,19 +109,21 @@ class NotingJoin:
         first, last = (a.first, b.last) if relation.sequential else (end, start)
         return Instance(start, end, bindings, first, last, a.parts | b.parts, settled(told))
 
-    def _store(self, stay: Stay, match: NotedMatch | None) -> None:
+    def _store(self, stay: Stay, match: NotedMatch | None) -> bool:
+        """Let an instance wait as the policy says; tell whether it is one of its own (definition 13.16)."""
         policy, store = self.model.policy, self.stores[stay.side]
         if stay.side == 0 and self.model.relation.sequential:
             earlier = earlier_match(store.group(stay.instance), stay.instance)
             if earlier is not None:
                 stay.leave(stay.came, "same", earlier)
-                return
+                return False
         if policy.keep == "newest":
             keep_newest(store, stay, self.notes)
         elif policy.keep == "always" or match is None:
             store.put(stay)
         else:
             stay.leave(stay.came, "consumed", match)
+        return True
 
     # what was
 

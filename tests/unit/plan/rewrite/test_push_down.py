@@ -51,6 +51,16 @@ THREE = "d(A, B, C) <- ((a(A) seq b(B)) seq c(C)) where ({0})."
         (TWO.format("number(A), atom(B), B @> c"), (UNRESTRICTED,), ["a(I, A): number(A)", "b(I, B): atom(B), B @> c"]),
         (TWO.format("atom_length(A, L), L > 3"), (UNRESTRICTED,), ["a(I, A): atom_length(A, L), L > 3"]),
         (TWO.format("(atom(A) ; A > 3), A = f(C), C \\= B"), (UNRESTRICTED,), ["a(I, A): atom(A) ; A > 3"]),
+        (
+            TWO.format("sparql(A < 10), sparql(B > 9), sparql(A < B)"),
+            (UNRESTRICTED, *CONSUMING),
+            ["a(I, A): sparql(A < 10)", "b(I, B): sparql(B > 9)"],
+        ),
+        (
+            TWO.format("sparql(strlen(A), L), sparql(L > 3)"),
+            (UNRESTRICTED,),
+            ["a(I, A): sparql(strlen(A), L), sparql(L > 3)"],
+        ),
         # what all parts share, under every policy
         (TWO.format("I > 2"), POLICIES, ["a(I, A): I > 2", "b(I, B): I > 2"]),
         (
@@ -87,6 +97,7 @@ THREE = "d(A, B, C) <- ((a(A) seq b(B)) seq c(C)) where ({0})."
         ("d(A) <- ((a(A) do q(A)) seq c) where A > 1.", (UNRESTRICTED,), ["a(A): A > 1"]),
         # not what a part may leave unbound
         ("d(X) <- ((a(X) or b(Y)) seq c) where (X = 1, Y = 1).", POLICIES, []),
+        ("d(X) <- ((a(X) or b(Y)) seq c) where (sparql('!'(bound(X))), sparql(bound(Y))).", POLICIES, []),
         # in negated patterns, which follow no policy
         ("d <- (a seq b) cnot ((c(X) seq e(Y)) where (X > 1, Y > 1)).", POLICIES, ["c(X): X > 1", "e(Y): Y > 1"]),
         # on one event there is nothing to push

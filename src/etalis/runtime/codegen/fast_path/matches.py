@@ -51,7 +51,8 @@ class EventOffer:
         is_at_once = is_one and makers[0] is leaves[-1] and not self.passes_time
         kept = [code.fresh("m")] if is_one and not is_at_once else []
         code.direct = output.own if is_at_once else partial(_keep, kept[0]) if kept else None
-        code.rounds, code.queues = ([] if is_last else None), False
+        gathers = is_last and not any(map(_repeats, leaves))
+        code.rounds, code.queues = ([] if gathers else None), False
         self.offer(code, kind)
         for found in (*kept, *(code.rounds or ())):
             code.insert(top, f"{found} = ()")
@@ -141,6 +142,13 @@ def _only_waits(compiler: Compiler, entry: Wired) -> bool:
                 continue
         return False
     return True
+
+
+def _repeats(entry: Wired) -> bool:
+    """Tell whether an event makes several matches of a single one, each of which would gather a list of its own."""
+    targets = [reader.target for reader in entry.readers if reader.kind != "head"]
+    several = [target for target in targets if isinstance(target.node, p.Filter | p.Union)]
+    return any(_multiplies(p.tests(target.node)) or _repeats(target) for target in several)
 
 
 def _ends_there(compiler: Compiler, leaf: Wired) -> bool:

@@ -1,0 +1,37 @@
+"""Where the partner of an operand would have been that matches alone, and up to when such a match lasts."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, assert_never
+
+from etalis.language.syntax import Side
+from etalis.temporal.relation import Relation
+
+Where: TypeAlias = tuple[int | None, int, str, bool, bool]  # from, to, its name, and whether the bounds are open
+
+
+def where_missing(relation: Relation, alone: Side, window: int | None, start: int, end: int) -> Where:
+    """Return where a partner of an operand on an interval would have started and ended (definition 9.24 to 9.32)."""
+    assert relation.alone is not None
+    match relation.alone[0 if alone == "left" else 1]:
+        case "at once":
+            return None if window is None else end - window, start, "before", False, True
+        case "after its stamp":
+            return start, end, "same", False, False
+        case "in its window":
+            assert window is not None
+            due = start + window
+            return (
+                (end, due, "gap", True, False) if relation.sequential else (end - window, due, "inside", False, False)
+            )
+        case other:
+            assert_never(other)
+
+
+def end_alone(relation: Relation, alone: Side, window: int | None, start: int, end: int) -> int:
+    """Return when it is known that an operand on an interval has no partner, which is the end of its match."""
+    assert relation.alone is not None
+    if relation.alone[0 if alone == "left" else 1] != "in its window":
+        return end
+    assert window is not None
+    return start + window

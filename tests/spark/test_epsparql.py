@@ -1,0 +1,59 @@
+"""A query over a DataFrame of triples, sharded by what its patterns share, against the process."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+import etalis
+from etalis.epsparql.reads import SUBCLASS, TYPE
+
+pytestmark = pytest.mark.spark
+
+SPACE = "http://example.org/"
+FALLS = """PREFIX : <http://example.org/>
+SELECT ?company ?price3 WHERE
+  { ?company :hasStockPrice ?price1 }
+  SEQ { ?company :hasStockPrice ?price2 }
+  SEQ { ?company :hasStockPrice ?price3 }
+FILTER ( ?price2 < ?price1 * 0.7 && ?price3 > ?price1 * 1.05 && getDURATION() < "PT30S"^^xsd:duration )
+"""
+RATED = FALLS.replace("?price1 }", "?price1 . ?company a :Company }")
+COLUMNS = "s string, p string, o double, at double"
+
+
+def make_triples(count: int) -> list[tuple[str, str, float, float]]:
+    rng = Random(7)
+    return [
+        (f"<{SPACE}c{rng.randrange(8)}>", f"<{SPACE}hasStockPrice>", round(rng.uniform(1, 100), 1), float(i))
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize("shards", [1, 2, 7])
+def test_a_query_over_triples_is_sharded_by_its_company(spark: Any, shards: int) -> None:
+    program = etalis.compile_sparql(FALLS)
+    triples = make_triples(300)
+    engine = program.engine()
+    pushed = [m for s, p, o, at in triples for m in engine.push_triple(s, p, o, at=at)]
+    wanted = sorted((m.args[0], str(m.args[1]), m.start, m.end) for m in pushed)
+    assert wanted
+    frame = spark.createDataFrame(triples, COLUMNS).repartition(3)
+    assert "rdf/3: partitioned by s" in program.on(spark).explain(frame, time="at", event="rdf")
+    found = program.on(spark).detect(frame, time="at", event="rdf", shards=shards).collect()
+    assert sorted((row["company"], str(row["price3"]), row["start"], row["end"]) for row in found) == wanted
+
+
+def test_background_goes_to_the_shards(spark: Any) -> None:
+    listed = [(f"<{SPACE}c{i}>", TYPE, f"<{SPACE}Listed>") for i in range(4)]
+    background = [*listed, (f"<{SPACE}Listed>", SUBCLASS, f"<{SPACE}Company>")]
+    program = etalis.compile_sparql(RATED, background=background)
+    triples = make_triples(300)
+    engine = program.engine()
+    wanted = sorted(m.args[0] for s, p, o, at in triples for m in engine.push_triple(s, p, o, at=at))
+    assert wanted
+    frame = spark.createDataFrame(triples, COLUMNS)
+    found = program.on(spark).detect(frame, time="at", event="rdf", shards=2).collect()
+    assert sorted(row["company"] for row in found) == wanted
