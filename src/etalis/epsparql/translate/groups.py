@@ -55,7 +55,7 @@ from etalis.language.syntax import (
     Var,
     Within,
 )
-from etalis.language.traversal import postorder
+from etalis.language.traversal import postorder, subterms
 
 Filters: TypeAlias = tuple[q.FilterBy | q.Exists, ...]
 OPERATORS: dict[str, tuple[str, Side | None]] = {
@@ -185,8 +185,10 @@ class GroupTranslator:
 
     def _goal(self, goal: Compound) -> Solutions:
         renamed = rename_term(goal, {name: self.names.of(name) for name in variables_of(goal)})
-        if (goal.name, len(goal.args)) == (STORE, 3):
+        if any(isinstance(part, Compound) and (part.name, len(part.args)) == (STORE, 3) for part in subterms(goal)):
             self.triples.facts.add_store()
+        if isinstance(renamed, Compound) and not renamed.args:
+            renamed = Const(renamed.name, renamed.span)
         return Solutions(timeless=Timeless((renamed,), NONE, variables_of(renamed)))
 
     # chains
