@@ -102,6 +102,7 @@ class Program:
     def __init__(self, compiled: CompiledProgram) -> None:
         self.compiled = compiled
         self.queries: tuple[QueryHead, ...] = ()  # what each query reports, where it was compiled from queries
+        self.streams: dict[str, str | Path] = {}  # files by the IRIs of the streams that queries name
 
     def __repr__(self) -> str:
         from etalis.runtime.reporting.display import describe_program  # of use where a person looks alone
@@ -303,6 +304,12 @@ class Program:
             found = _run_all(engine, events)
         deque(found, maxlen=0)
         return engine
+
+    def run_streams(self, **options: Any) -> Iterator[Event]:
+        """Run the streams that queries were given (`streams=`), in the order of time; the options are of `engine`."""
+        from etalis.sparql import run_streams
+
+        return run_streams(self, self.engine(**options))
 
     def results(self, matches: Iterable[Event], *, format: str = "json", query: str | None = None) -> str:  # noqa: A002
         """Return matches of a query as text: SPARQL 1.1 Results JSON of a SELECT, `trig` of what is constructed."""

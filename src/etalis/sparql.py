@@ -6,11 +6,15 @@ over tables and on Spark; and rules may stand beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from heapq import merge
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from etalis.data.values import Value
+from etalis.engine import Engine
 from etalis.epsparql import syntax as q
 from etalis.epsparql.check import check
 from etalis.epsparql.plain_names import with_plain_names
@@ -22,9 +26,13 @@ from etalis.epsparql.stream_entailment import close
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.unit import NO_SCHEMA, Translation, translate
 from etalis.errors import InputError, OptionError, Problem, ProgramError
+from etalis.formats import Item, Row, feed, read
+from etalis.formats.row import reading_of
+from etalis.language.attributes import Signature
 from etalis.language.check.checks import findings
 from etalis.language.read.parser import parse_collect
-from etalis.language.syntax import Tree
+from etalis.language.rules import events_in, labelled_rules
+from etalis.language.syntax import EventDeclaration, Tree
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.exact_terms import encode
 from etalis.logic.rdf.load import load_graph
@@ -32,10 +40,16 @@ from etalis.program import Program
 from etalis.runtime.compiled import compile_tree
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
 from etalis.temporal.event import Event
+from etalis.temporal.interval import EARLIEST
 
 KnownTriple = tuple[Value, Value, Value]
 TRIPLE = "rdf"
+NO_STREAMS: Mapping[str, str | Path] = MappingProxyType({})
 _RULES = "<rules>"
+_WIDTHS = {
+    3: "no query names a graph or a stream: rdf(S, P, O)",
+    5: "a query names a graph or a stream: rdf(S, P, O, Graph, Stream)",
+}
 _UNBOUNDED = "W209"
 _OWN_RESULT = "E243"
 _EMPTY = "E212"  # no match fits into a window: a query may be without solutions
@@ -43,14 +57,15 @@ _EMPTY = "E212"  # no match fits into a window: a query may be without solutions
 
 def compile_sparql(
     text: str, *, name: str = "<query>", vocabulary: str | None = None, prefixes: Mapping[str, str] | None = None,
-    streamed: Iterable[str] = (), background: Any = None, background_predicates: Iterable[str] = (),
-    rules: str = "", dialect: str | None = None, policy: str | None = None, entailment: str | None = "rdfs",
-    transitive: Sequence[str] = (), strict: bool = False, **flags: object,
+    streams: Mapping[str, str | Path] = NO_STREAMS, streamed: Iterable[str] = (), background: Any = None,
+    background_predicates: Iterable[str] = (), rules: str = "", dialect: str | None = None, policy: str | None = None,
+    entailment: str | None = "rdfs", transitive: Sequence[str] = (), strict: bool = False, **flags: object,
 ) -> Program:  # fmt: skip
     """Compile queries of EP-SPARQL; raise a ProgramError with all that is wrong, and warn of what looks wrong.
 
     `background` is an RDF file, a list of these, or triples of pyoxigraph; a mapping from IRIs to these says what FROM
-    names. `streamed` and `background_predicates` are IRIs of predicates that are read in streams too, or never.
+    names. `streams` are files by the IRIs of their streams, for `program.run_streams`. `streamed` and
+    `background_predicates` are IRIs of predicates that are read in streams too, or never.
     `rules` is a program that runs beside the queries: it sees triples as `rdf(S, P, O)`, terms in the exact naming, and
     the queries by their names. `prefixes` and `vocabulary` add to what the text declares. Policies are those of rules,
     `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None. With
@@ -75,6 +90,7 @@ def compile_sparql(
     if dialect is not None:
         tell_warnings([_standard_form(unit)], strict=False)
     program.queries = translated.heads
+    program.streams = {_bracketed(iri): source for iri, source in streams.items()}
     program.compiled.background = frozenset(filter(known.is_background, known.loaded | known.background))
     return program
 
@@ -164,6 +180,7 @@ def _make_program(
     """Return the program of a translation, with rules beside it and the facts that it asks."""
     beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
     tree = Tree((*translated.tree.items, *beside.items), translated.tree.span)
+    unread += _other_triples(beside, len(_triple_attributes(translated.tree)))
     facts = {("rdf", 3): closed, **translated.facts} if closed else translated.facts
     found = findings(tree, frozenset(facts))
     kept = [problem for problem in map(_of_query, found) if problem is not None]
@@ -173,6 +190,37 @@ def _make_program(
         program.knowledge.load((fact, LoadedRows(name, arity, list(rows))))
     tell_warnings((problem for problem in told if problem.code not in OPEN), strict=strict)
     return Program(program)
+
+
+def _triple_attributes(tree: Tree) -> Signature:
+    return next(item.attributes for item in tree.items if isinstance(item, EventDeclaration) and item.name == TRIPLE)
+
+
+def _other_triples(rules: Tree, width: int) -> list[Problem]:
+    """Return a problem for each pattern of triples that queries do not have: with graph and stream, or without."""
+    return [
+        Problem("E267", f"rdf/{len(event.args)} is read, but triples are rdf/{width} here", event.span, _WIDTHS[width])
+        for rule in labelled_rules(rules)
+        for event in events_in(rule.pattern)
+        if event.name == TRIPLE and len(event.args) != width
+    ]
+
+
+def run_streams(program: Program, engine: Engine) -> Iterator[Event]:
+    """Run the streams that a program was given, in the order of time; yield what they cause, to the end."""
+    sources = [_timed(program, iri, source) for iri, source in program.streams.items()]
+    merged = (item for _, _, item in merge(*sources, key=lambda row: row[:2]))
+    return feed(engine, merged)
+
+
+def _timed(program: Program, iri: str, source: str | Path) -> Iterator[tuple[int, int, Item]]:
+    """Yield the rows of a stream with the ends of their intervals; what cannot be read comes where it stands."""
+    reading = reading_of(program.compiled, stream=iri)
+    last = start = EARLIEST
+    for item in read(source, replace(reading, retracts=program.compiled.settings.revision)):
+        if isinstance(item, Row):
+            last, start = item.event.end_time, item.event.start_time
+        yield last, start, item
 
 
 def _of_query(problem: Problem) -> Problem | None:

@@ -173,3 +173,10 @@ def test_what_rules_do_not_say_is_refused(query: str, code: str) -> None:
     assert refused.value.code == code
     assert refused.value.problems[0].span is not None
     assert refused.value.problems[0].hint
+
+
+def test_a_rule_that_reads_other_triples_is_refused() -> None:
+    with pytest.raises(ProgramError) as refused:
+        compile_case("SELECT ?g { GRAPH ?g { ?s :p ?o } }", rules="d <- rdf(_, _, _).")
+    assert refused.value.code == "E267"
+    assert "rdf(S, P, O, Graph, Stream)" in str(refused.value)

@@ -7,7 +7,7 @@ rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from etalis.epsparql import syntax as q
@@ -24,7 +24,6 @@ from etalis.epsparql.windows import has_aggregates, is_windowed, sliding_range
 from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Rule, Term, Var, Within
 
 UNRESTRICTED = "unrestricted"
-LISTED = "select_event"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Surroundings:
     paths: PathTranslator
     has_graphs: bool
     policy: str
-    is_plain: bool  # in the original's dialect any value may stand in any place of a triple
+    has_atoms: bool = False  # names are plain atoms, as in the original's dialect: whatever is bound makes a triple
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +71,13 @@ def query_rules(query: q.StreamQuery, number: int, around: Surroundings) -> Iter
     head = head_of(query, number)
     if head.columns is None:
         yield from _constructs(query, number, found, names, around)
-        return
-    values = tuple(Var(v) if (v := names.of(name)) in found.binds else NULL for name in head.columns)
-    yield _rule(EventPattern(head.name, values), found.pattern, query)
-
-
-def list_rules(heads: Iterable[QueryHead]) -> Iterator[Rule]:
-    """Yield the rules that report each SELECT as the original did, its values in a list."""
-    for head in heads:
-        if head.columns:
-            values = tuple(Var(f"V{number}") for number, _ in enumerate(head.columns, 1))
-            yield Rule(EventPattern(LISTED, (ListTerm(values),)), EventPattern(head.name, values))
+    else:
+        values = (Var(v) if (v := names.of(name)) in found.binds else NULL for name in head.columns)
+        event = EventPattern(head.name, tuple(values))
+        yield _rule(event, found.pattern, query)
+        if around.has_atoms and query.form == "select":
+            items = tuple(Var(names.of(name)) for name in head.columns)
+            yield _rule(EventPattern("select_event", (ListTerm(items),)), EventPattern(head.name, items), query)
 
 
 def _refuse_windows(query: q.StreamQuery) -> None:
@@ -135,7 +130,7 @@ def _constructs(
     more = (NULL, NULL if word == "query" else Const(name)) if around.has_graphs else ()
     for triple in query.template:
         parts = (triple.subject, triple.predicate, triple.object)
-        if not around.is_plain and not _may_be_triple(parts):
+        if not around.has_atoms and not _may_be_triple(parts):
             continue
         blanks = dict.fromkeys(p.name for p in parts if isinstance(p, Var) and not is_visible(p.name))
         made = {blank: Var(names.fresh(blank[2:])) for blank in blanks}
@@ -145,7 +140,7 @@ def _constructs(
         terms = [_part(part, found, names, made) for part in parts]
         if any(term == NULL for term in terms):
             continue
-        goals = _bound_tests(terms, made, found) if around.is_plain else _triple_tests(terms, made, found)
+        goals = list(_bound_tests(terms, found) if around.has_atoms else _triple_tests(terms, made, found))
         yield _rule(EventPattern("rdf", (*terms, *more)), test_with(pattern, "where", conjunction(goals)), query)
 
 
@@ -180,16 +175,16 @@ def _triple_tests(terms: list[Term], made: dict[str, Var], found: Timed) -> Iter
     if isinstance(s, Var) and s not in new:
         yield _sparql("||", Compound("isiri", (s,)), Compound("isblank", (s,)))
     if isinstance(p, Var):
-        yield _sparql("isiri", p)
+        yield Compound("sparql", (Compound("isiri", (p,)),))
     if isinstance(o, Var) and o not in new and o.name not in found.sure:
-        yield _sparql("bound", o)
+        yield Compound("sparql", (Compound("bound", (o,)),))
 
 
-def _bound_tests(terms: list[Term], made: dict[str, Var], found: Timed) -> Iterator[Term]:
-    """Yield that the variables of a template have values, where the pattern does not make it so."""
-    for name in dict.fromkeys(term.name for term in terms if isinstance(term, Var) and term not in made.values()):
-        if name not in found.sure:
-            yield _sparql("bound", Var(name))
+def _bound_tests(terms: list[Term], found: Timed) -> Iterator[Term]:
+    """Yield that the variables of a template have values, where the pattern does not say so."""
+    for term in terms:
+        if isinstance(term, Var) and term.name in found.maybe:
+            yield Compound("sparql", (Compound("bound", (term,)),))
 
 
 def _sparql(name: str, *args: Term) -> Term:

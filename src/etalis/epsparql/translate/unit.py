@@ -9,7 +9,7 @@ from etalis.data.values import Value
 from etalis.epsparql import syntax as q
 from etalis.epsparql.reads import Predicates
 from etalis.epsparql.translate.paths import PathTranslator
-from etalis.epsparql.translate.queries import UNRESTRICTED, QueryHead, Surroundings, head_of, list_rules, query_rules
+from etalis.epsparql.translate.queries import UNRESTRICTED, QueryHead, Surroundings, head_of, query_rules
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.triples import AskedFacts
 from etalis.language import syntax as s
@@ -39,15 +39,13 @@ def translate(
     facts = AskedFacts()
     has_graphs = names_graphs or any(map(_names_graph, unit.queries))
     chosen = policy or UNRESTRICTED
-    is_plain = unit.dialect is not None
-    around = Surroundings(known or Predicates(), schema, facts, PathTranslator(facts), has_graphs, chosen, is_plain)
+    paths, has_atoms = PathTranslator(facts), unit.dialect == "etalis"
+    around = Surroundings(known or Predicates(), schema, facts, paths, has_graphs, chosen, has_atoms)
     rules: list[s.Rule] = []
     for number, query in enumerate(unit.queries, 1):
         given = query.policy or (None if is_alone else chosen)
         rules += _with_policy(query_rules(query, number, around), number, given)
     heads = tuple(head_of(query, number) for number, query in enumerate(unit.queries, 1))
-    if is_plain:
-        rules += list_rules(heads)
     flag = s.SetFlag("event_consumption_policy", s.Const(chosen))
     items: list[s.Item] = [flag] if is_alone else []
     items += _declarations(heads, has_graphs)
