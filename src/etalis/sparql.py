@@ -84,7 +84,7 @@ def compile_sparql(
     )
     problems = [*noted, *check(unit, known)]
     _raise_errors(problems)
-    schema = NO_SCHEMA if entailment is None else StreamSchema(closed, is_plain=dialect is not None)
+    schema = NO_SCHEMA if entailment is None else StreamSchema(closed, has_atoms=dialect is not None)
     translated = translate(unit, known, schema, policy=policy, is_alone=not rules)
     program = _make_program(translated, closed, problems, rules, name, flags, strict=strict)
     if dialect is not None:

@@ -26,8 +26,9 @@ Following = tuple[Value, Value, Value]
 class StreamSchema:
     """The schema of a closed graph: hierarchies, domains and ranges, in the exact naming or with plain names."""
 
-    def __init__(self, triples: Iterable[tuple[Value, Value, Value]], *, is_plain: bool = False) -> None:
-        self._is_property = _is_name if is_plain else _is_iri
+    def __init__(self, triples: Iterable[tuple[Value, Value, Value]], *, has_atoms: bool = False) -> None:
+        self.has_atoms = has_atoms  # names are plain, so that every text may be one
+        self._is_property = _is_name if has_atoms else _is_iri
         found: dict[Value, dict[Value, list[Value]]] = {name: {} for name in _PARTS}
         for s, p, o in triples:
             if p in found:
