@@ -91,13 +91,17 @@ def _begins_goal(r: QueryText, place: int) -> bool:
 
 def as_comparisons(found: list[s.Element], before: list[s.Element]) -> list[s.Element]:
     """Return elements in which an assignment to what has a value already is a comparison, as in Prolog."""
+    if not any(isinstance(element, s.BindAs) for element in found):
+        return found
     kept: list[s.Element] = []
+    known = variables_of(before)
     for element in found:
-        if isinstance(element, s.BindAs) and element.variable.name in variables_of((*before, *kept)):
+        if isinstance(element, s.BindAs) and element.variable.name in known:
             test = Compound("=", (element.variable, element.expression), element.span)
             kept.append(s.FilterBy(test, element.span))
         else:
             kept.append(element)
+            known |= variables_of((element,))
     return kept
 
 
