@@ -321,12 +321,22 @@ class Engine(RuntimeEngine):
     def reload_rdf(self, source: Any, *, at: Any = None, **options: Unpack[RdfOptions]) -> int:
         """Put RDF in the place of all that `load_rdf` loaded, `at` as for `reload`; return how many triples.
 
-        The options are those of `Program.load_rdf`; what is not given is as it was there.
+        The options are those of `Program.load_rdf`; what is not given is as it was there. Of queries it is the
+        background, with all that it entails.
         """
+        if self.program.read_background is not None:
+            return self._reload_background(self.program.read_background(source), at)
         changes = self.core.graphs.reload(self.core.rules.conditions.solver.database, source, options)
         for change in changes:
             self._change(change, at)
         return len(changes[0].rows.rows)
+
+    def _reload_background(self, facts: Mapping[Key, LoadedRows], at: Any) -> int:
+        database = self.core.rules.conditions.solver.database
+        for (name, arity), rows in facts.items():
+            database.own(name, arity)
+            self._change(Change("replace", name, rows), at)
+        return len(facts["rdf", 3].rows) if ("rdf", 3) in facts else 0
 
     @alone
     def assert_fact(self, name: str, /, *args: Any, at: Any = None) -> None:

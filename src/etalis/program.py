@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from etalis.engine import Engine
-from etalis.errors import ConditionError, Problem, ProgramError
+from etalis.errors import ConditionError, InputError, Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.read.imports import Reader, read_below, read_file, read_nothing
 from etalis.logic.knowledge.foreign import functions
-from etalis.logic.knowledge.loaders import load_rows
+from etalis.logic.knowledge.loaders import LoadedRows, load_rows
+from etalis.logic.machine.database import Key
 from etalis.logic.rdf.load import RdfOptions
 from etalis.plan.explain.text import write_text
 from etalis.runtime.comparison import Difference, compare_matches
@@ -103,6 +104,7 @@ class Program:
         self.compiled = compiled
         self.queries: tuple[QueryHead, ...] = ()  # what each query reports, where it was compiled from queries
         self.streams: dict[str, str | Path] = {}  # files by the IRIs of the streams that queries name
+        self.read_background: Callable[[Any], Mapping[Key, LoadedRows]] | None = None  # of queries, to be replaced
 
     def __repr__(self) -> str:
         from etalis.runtime.reporting.display import describe_program  # of use where a person looks alone
@@ -210,6 +212,9 @@ class Program:
         added, `relations` which properties and classes are relations too, `language` which texts are taken. With
         `terms="exact"` terms keep their kind, as in streams of RDF: an IRI is `'<http://x/a>'`.
         """
+        if self.read_background is not None:
+            hint = "give it to compile_sparql: background=..."
+            raise InputError(Problem("E407", "queries have their background from when they are compiled", hint=hint))
         return self.compiled.graphs.load(self.compiled.knowledge, source, options)
 
     # how it runs

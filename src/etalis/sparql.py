@@ -6,8 +6,9 @@ over tables and on Spark; and rules may stand beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from heapq import merge
 from pathlib import Path
 from types import MappingProxyType
@@ -74,25 +75,61 @@ def compile_sparql(
     """
     unit, noted = read_collect(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
     _raise_errors(noted)
-    loaded, namespace = _load_background(unit, background)
-    closed = close(loaded, entailment is not None, transitive)
     named = _bracketed if dialect is None else _plain_or_bracketed
-    if dialect is not None:
-        loaded, closed = (with_plain_names(triples, vocabulary or namespace) for triples in (loaded, closed))
-    known = known_predicates(
-        unit, loaded, closed, map(named, streamed), map(named, background_predicates), rdfs=entailment is not None
-    )
-    problems = [*noted, *check(unit, known)]
-    _raise_errors(problems)
-    schema = NO_SCHEMA if entailment is None else StreamSchema(closed, has_atoms=dialect is not None)
-    translated = translate(unit, known, schema, policy=policy, is_alone=not rules)
-    program = _make_program(translated, closed, problems, rules, name, flags, strict=strict)
+    over_background = partial(
+        _translate, unit, frozenset(map(named, streamed)), frozenset(map(named, background_predicates)),
+        entailment, transitive, policy, vocabulary, is_alone=not rules,
+    )  # fmt: skip
+    first = over_background(background)
+    program = _make_program(first, [*noted, *first.problems], rules, name, flags, strict=strict)
     if dialect is not None:
         tell_warnings([_standard_form(unit)], strict=False)
-    program.queries = translated.heads
+    program.queries = first.translation.heads
     program.streams = {_bracketed(iri): source for iri, source in streams.items()}
-    program.compiled.background = frozenset(filter(known.is_background, known.loaded | known.background))
+    program.compiled.background = first.held
+    program.read_background = partial(_read_again, over_background, first)
     return program
+
+
+@dataclass(frozen=True, slots=True)
+class _OverBackground:
+    """Queries over a background: their rules, the facts that these ask, the predicates that no stream may have."""
+
+    translation: Translation
+    facts: Mapping[tuple[str, int], list[tuple[Value, ...]]]
+    held: frozenset[Value]
+    problems: list[Problem]
+
+
+def _translate(
+    unit: q.Unit, streamed: frozenset[str], held: frozenset[str], entailment: str | None, transitive: Sequence[str],
+    policy: str | None, vocabulary: str | None, background: Any, *, is_alone: bool,
+) -> _OverBackground:  # fmt: skip
+    loaded, namespace = _load_background(unit, background)
+    closed = close(loaded, entailment is not None, transitive)
+    has_atoms = unit.dialect is not None
+    if has_atoms:
+        loaded, closed = (with_plain_names(triples, vocabulary or namespace) for triples in (loaded, closed))
+    known = known_predicates(unit, loaded, closed, streamed, held, rdfs=entailment is not None)
+    problems = check(unit, known)
+    _raise_errors(problems)
+    schema = NO_SCHEMA if entailment is None else StreamSchema(closed, has_atoms=has_atoms)
+    translated = translate(unit, known, schema, policy=policy, is_alone=is_alone)
+    facts: dict[tuple[str, int], list[tuple[Value, ...]]] = {(TRIPLE, 3): list(closed)} if closed else {}
+    found = frozenset(filter(known.is_background, known.loaded | known.background))
+    return _OverBackground(translated, {**facts, **translated.facts}, found, problems)
+
+
+def _read_again(
+    over: Callable[[Any], _OverBackground], first: _OverBackground, background: Any
+) -> Mapping[tuple[str, int], LoadedRows]:
+    """Return the facts of another background for the same rules; one that makes others of the queries is refused."""
+    again = over(background)
+    if again.translation.tree != first.translation.tree or again.held != first.held:
+        hint = "compile the queries with it, and go on from a snapshot: program.restore(engine.snapshot())"
+        raise InputError(Problem("E409", "with this background the queries become other rules", hint=hint))
+    keys = first.facts.keys() | again.facts.keys()
+    return {(name, n): LoadedRows("the background", n, again.facts.get((name, n), [])) for name, n in sorted(keys)}
 
 
 def write_results(program: Program, matches: Iterable[Event], *, format: str = "json", query: str | None = None) -> str:  # noqa: A002
@@ -174,14 +211,14 @@ def _encode_triple(row: Any) -> KnownTriple:
 
 
 def _make_program(
-    translated: Translation, closed: list[KnownTriple], problems: list[Problem], rules: str, name: str,
-    flags: Mapping[str, object], *, strict: bool,
+    first: _OverBackground, problems: list[Problem], rules: str, name: str, flags: Mapping[str, object], *,
+    strict: bool,
 ) -> Program:  # fmt: skip
     """Return the program of a translation, with rules beside it and the facts that it asks."""
+    translated, facts = first.translation, first.facts
     beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
     tree = Tree((*translated.tree.items, *beside.items), translated.tree.span)
     unread += _other_triples(beside, len(_triple_attributes(translated.tree)))
-    facts = {("rdf", 3): closed, **translated.facts} if closed else translated.facts
     found = findings(tree, frozenset(facts))
     kept = [problem for problem in map(_of_query, found) if problem is not None]
     told = [*problems, *unread, *kept]

@@ -200,3 +200,23 @@ def test_options_of_queries_are_refused_for_rules(tmp_path: Path, ontology: Path
     query.write_text(SENSORS)
     assert command("check", rules, "--background", ontology)[0] == ExitCode.USAGE
     assert command("run", query, "--rdf", ontology)[0] == ExitCode.USAGE
+
+
+def test_the_background_is_replaced_while_an_engine_runs(tmp_path: Path) -> None:
+    classes = [f":C{i} rdfs:subClassOf :Sensor ." for i in range(6)]
+    head = f"@prefix : <{X}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . :s1 :room :lab ."
+    old, new, other = (tmp_path / f"{name}.ttl" for name in ("old", "new", "other"))
+    old.write_text(" ".join([head, *classes[:5]]))
+    new.write_text(" ".join([head.replace(":lab", ":hall"), *classes]))
+    other.write_text(head)
+    program = etalis.compile_sparql(SENSORS, background=old)
+    engine = program.engine()
+    push(engine, 1, ":s1 a :C5 . :s2 a :C0 .")
+    assert push(engine, 2, ":s1 :value 1 .") == []
+    engine.reload_rdf(new)
+    push(engine, 3, ":s1 a :C5 .")
+    assert [m.args for m in push(engine, 4, ":s1 :value 1 .")] == [("<http://x/s1>", 1, "<http://x/hall>")]
+    with pytest.raises(etalis.InputError, match="E409"):
+        engine.reload_rdf(other)
+    with pytest.raises(etalis.InputError, match="E407"):
+        program.load_rdf(new)

@@ -40,10 +40,9 @@ from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.limits.circuit_breaker import Breaker
-from etalis.runtime.operators.base import Waiter
+from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.store import Doubles, count_instances
-from etalis.runtime.operators.unmatched import Unmatched
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
 from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, State

@@ -162,7 +162,7 @@ def together(matches: list[Instance], sequential: bool) -> Instance:
 
 
 @dataclass(slots=True)
-class Alone:
+class ModelAlone:
     """The side of an outer operator that matches without a partner too (definition 9.21 to 9.30)."""
 
     world: World
@@ -215,7 +215,7 @@ class ModelJoin:
     key: Names
     tests: Tests
     emit: Receiver
-    alone: Alone | None = None
+    alone: ModelAlone | None = None
     stores: tuple[list[Instance], list[Instance]] = field(default_factory=lambda: ([], []))
 
     def receive(self, side: int, x: Instance) -> None:

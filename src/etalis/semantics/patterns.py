@@ -32,7 +32,7 @@ from etalis.semantics.matches import (
     pass_on,
     solutions,
 )
-from etalis.semantics.operators import Absence, Alone, Blocks, Leaf, ModelJoin, ModelUnion, restrict
+from etalis.semantics.operators import Absence, Blocks, Leaf, ModelAlone, ModelJoin, ModelUnion, restrict
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 
@@ -152,7 +152,7 @@ def _build_outer(core: s.Binary, tests: Tests, receive: Receiver, scope: Scope) 
     def level() -> int:
         return 0 if relation.sequential else world.levels.get(id(core), 1)
 
-    alone = Alone(world, side, relation.alone[side], scope.window, level, after, scope.standing)
+    alone = ModelAlone(world, side, relation.alone[side], scope.window, level, after, scope.standing)
     key = _key(left, right, inner)
     made = ModelJoin(world, relation, scope.policy, key, Tests(goals, scope.window), after, alone)
     joined = world.instead(core, made)

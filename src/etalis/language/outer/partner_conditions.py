@@ -1,8 +1,8 @@
 """Conditions of an operand that concern its partner too (definition 9.26 and 11.17).
 
 The `where` conditions outermost on an operand that may be missing, or on a negated pattern, may name variables that
-only the other side binds. They are asked of both together, and say who is a partner, or a blocker. Law: what is left of
-the operand names no variable of the other side in these places.
+neither it nor they can bind, but the other side does. They are asked of both together, and say who is a partner, or a
+blocker. Law: what is left of the operand names no variable of the other side in these places.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ def part_conditions(operand: s.Pattern, other: s.Pattern) -> tuple[s.Pattern, tu
     for modifier in reversed(modifiers):
         if isinstance(modifier, s.Within):
             core = replace(modifier, pattern=core)
-        elif conditions or names(variables(modifier.goal)) & (outside - bound):
+            continue
+        bound |= bound_by(modifier.goal).perhaps
+        if conditions or names(variables(modifier.goal)) & (outside - bound):
             conditions.append(modifier)
         else:
             core = replace(modifier, pattern=core)
-            bound |= bound_by(modifier.goal).perhaps
     return (core, tuple(conditions)) if conditions else (operand, ())
 
 

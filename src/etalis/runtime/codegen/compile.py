@@ -261,7 +261,8 @@ class Compiler:
     def filter(self, code: Code, entry: Wired, names: Names, t1: str, t2: str) -> None:
         """Write a filter: the tests, then the readers."""
         names = dict(names)
-        passing = self.tests(code, entry, names, entry.inputs[0].sure, t1, t2, t1, t2, None)
+        firm = self.sure_of_pairs(entry.inputs[0]) if code.pair is entry.inputs[0] else entry.inputs[0].sure
+        passing = self.tests(code, entry, names, firm, t1, t2, t1, t2, None)
         self.guarded(code, entry, passing, names, t1, t2)
 
     def guarded(self, code: Code, entry: Wired, passing: Passing, names: Names, t1: str, t2: str) -> None:
@@ -283,7 +284,9 @@ class Compiler:
             code(f"{code.constant(self.state)}.cause = {names.get('$parts')}")
         for action in passing.actions:
             code(self.conditions.action(code, action, names, self.rule_of(entry)))
+        code.pair, around = entry, code.pair
         self.deliver(code, entry, names, t1, t2)
+        code.pair = around
         code.depth = depth
 
     def unite(
@@ -420,7 +423,7 @@ class Compiler:
         newest = node.policy.keep == "newest"
         once = stores.Once.among(columns) if place == 0 and node.relation.sequential else None
         if matched:
-            local, text = code.fresh("j"), instance
+            local, text = code.fresh("i"), instance
             code(f"{local} = {text}")
             instance = local
         if self.meets_itself(entry):

@@ -16,13 +16,12 @@ from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.ropes import together
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.aggregate import Slider
-from etalis.runtime.operators.base import Values, Waiter
+from etalis.runtime.operators.base import Unmatched, Values, Waiter
 from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, JudgedBlockers, LooseBlockers, latest_start
 from etalis.runtime.operators.chains import Limits
 from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import Token
-from etalis.runtime.operators.unmatched import Unmatched
 from etalis.temporal.rope import Rope
 
 if TYPE_CHECKING:

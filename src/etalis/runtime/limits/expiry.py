@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.plan import algebra as p
 from etalis.runtime.operators.aggregate import Folder, Slider
-from etalis.runtime.operators.base import Waiter
+from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.partition_state import fifos_of, held_by
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import expire
-from etalis.runtime.operators.unmatched import Unmatched
 from etalis.runtime.state import BEGINNING, NEVER
 
 if TYPE_CHECKING:

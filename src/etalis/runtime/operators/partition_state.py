@@ -13,11 +13,10 @@ from itertools import chain
 from typing import Any
 
 from etalis.runtime.operators.aggregate import Folder, Slider
-from etalis.runtime.operators.base import Waiter
+from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import Doubles, Newest, members
-from etalis.runtime.operators.unmatched import Unmatched
 from etalis.runtime.state import State
 
 Table = dict[Any, Any]

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.plan.keys import Kind
-from etalis.runtime.operators.base import Waiter
+from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.partition_state import Fifo, Table, fifos_of, logs_of, tables_of
 from etalis.runtime.operators.store import Doubles
-from etalis.runtime.operators.unmatched import Unmatched
 from etalis.runtime.revision.row_log import Row
 from etalis.runtime.state import NEVER, PENDING
 
