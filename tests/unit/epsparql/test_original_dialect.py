@@ -155,6 +155,8 @@ def test_the_printed_form_reads_the_same(text: str) -> None:
     [
         ("SELECT ?s { aggregate(total(?p), rdf(?c, q, ?p), ?s) }", "E108", "this is no aggregate over a triple"),
         ("SELECT ?s { ?c p ?s BIND (?c AS ?s) }", "E135", "?s has a value already"),
+        ("SELECT ?s { aggregate(sum(?p), rdf(f(?c), q, ?p), ?s) }", "E108", "this is no aggregate over a triple"),
+        ("SELECT ?s { aggregate(sum(f(?p)), rdf(?c, q, ?p), ?s) }", "E108", "this is no aggregate over a triple"),
         ("SELECT ?s { ?c p ?s } FILTER (goal(?s,) )", "E108", "an argument is missing before `)`"),
         ("SELECT ?s { ?c p null }", "E131", "`null` stands for no value"),
         ("SELECT ?s { ?c p ?s } FILTER (low(?s) || ?s > 1)", "E132", "there is no function `low`"),

@@ -178,7 +178,8 @@ def read_aggregate_group(r: QueryText) -> s.Folded:
         case (folded, Compound(name="rdf", args=(subject, predicate, value)), Var() | Const() as result):
             triple = s.Triple(subject, predicate, value, goal.args[1].span)
             kind, values = _folded(folded)
-            if kind in FOLDS and len(values) < 2:
+            is_flat = all(isinstance(term, Var | Const) for term in (subject, predicate, value, *values))
+            if kind in FOLDS and len(values) < 2 and is_flat:
                 return s.Folded(kind, values[0] if values else None, triple, result, r.span_from(first))
     hint = f"write aggregate(sum(?price), rdf(?company, hasStockPrice, ?price), ?sum), or {', '.join(sorted(FOLDS))}"
     raise r.refusal("E108", "this is no aggregate over a triple", r.span_from(first), hint)
