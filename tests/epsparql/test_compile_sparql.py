@@ -200,6 +200,9 @@ def test_options_of_queries_are_refused_for_rules(tmp_path: Path, ontology: Path
     query.write_text(SENSORS)
     assert command("check", rules, "--background", ontology)[0] == ExitCode.USAGE
     assert command("run", query, "--rdf", ontology)[0] == ExitCode.USAGE
+    assert command("run", rules, ontology, "--output", "sparql")[0] == ExitCode.USAGE
+    stored = ("--background", ontology, "--output", "trig", "--to", tmp_path / "x.csv")
+    assert command("run", query, ontology, *stored)[0] == ExitCode.USAGE
 
 
 def test_the_background_is_replaced_while_an_engine_runs(tmp_path: Path) -> None:

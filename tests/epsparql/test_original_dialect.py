@@ -21,7 +21,7 @@ from etalis.epsparql.read import read_unit
 from etalis.errors import ProgramError, ProgramWarning
 from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
-from etalis.program import Program
+from etalis.sparql import SparqlProgram
 from etalis.temporal.event import Event
 from helpers.epsparql_engine import answers, in_order
 from helpers.epsparql_examples import VOCABULARY, Example, find_examples, name_alike
@@ -43,19 +43,19 @@ TURTLE = """
 Row = tuple[str, tuple[Any, ...], Any, Any]
 
 
-def compile_case(text: str, **options: Any) -> Program:
+def compile_case(text: str, **options: Any) -> SparqlProgram:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProgramWarning)
         return etalis.compile_sparql(text, dialect="etalis", **options)
 
 
-def program_of(case: dict[str, Any]) -> Program:
+def program_of(case: dict[str, Any]) -> SparqlProgram:
     background = [tuple(triple) for triple in case.get("background", ())]
     options = {"rules": case.get("rules", ""), **case.get("options", {})}
     return compile_case(case["query"], background=background or None, **options)
 
 
-def push_all(program: Program, events: Iterable[list[Any]]) -> list[Event]:
+def push_all(program: SparqlProgram, events: Iterable[list[Any]]) -> list[Event]:
     engine = program.engine()
     found: list[Event] = []
     for *when, s, p, o in events:
@@ -63,7 +63,7 @@ def push_all(program: Program, events: Iterable[list[Any]]) -> list[Event]:
     return [*found, *engine.close()]
 
 
-def push_prices(program: Program, *prices: Any) -> list[Event]:
+def push_prices(program: SparqlProgram, *prices: Any) -> list[Event]:
     """Return what prices of one company cause, one a second."""
     return push_all(program, [[at, "acme", "price", price] for at, price in enumerate(prices, 1)])
 

@@ -49,6 +49,7 @@ from etalis.errors import EtalisError
 from etalis.formats import STANDARD_INPUT, feed
 from etalis.formats.row import reading_of
 from etalis.formats.written import TimeForm
+from etalis.sparql import SparqlProgram
 from etalis.temporal.duration import DurationError, to_duration
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, to_seconds
@@ -127,6 +128,8 @@ def run(
     """Run a program on a stream and show the complex events in it."""
     with reporting(), stopping() as asked:
         compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
+        if output in RESULT_FORMATS and (to is not None or not isinstance(compiled, SparqlProgram)):
+            raise typer.BadParameter(f"--output {output} shows results of queries (.rq, .epsparql), and stores none")
         found = reading_of(compiled.compiled, event=event, time=time, unit=unit, encoding=encoding, until=until)
         reading = replace(found, needs_time=clock == "events", retracts=compiled.compiled.settings.revision)
         stream = EventStream(
@@ -147,7 +150,7 @@ def run(
         visible = to is not None or output not in AS_THEY_COME or not sys.stdout.isatty()
         try:
             found_here = session.matches(visible)
-            if output in RESULT_FORMATS and to is None:
+            if isinstance(compiled, SparqlProgram) and output in RESULT_FORMATS:
                 found_all = list(found_here)
                 engine.core.inputs.shown.dates |= form.dates
                 print(compiled.results(found_all, format=RESULT_FORMATS[output]))
