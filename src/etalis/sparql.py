@@ -17,6 +17,8 @@ from typing import Any
 from etalis.data.values import Value
 from etalis.epsparql import syntax as q
 from etalis.epsparql.check import check
+from etalis.epsparql.plain_names import with_plain_names
+from etalis.epsparql.printer import print_unit
 from etalis.epsparql.read import read_collect
 from etalis.epsparql.reads import known_predicates
 from etalis.epsparql.results import to_json, to_trig
@@ -103,16 +105,20 @@ def compile_sparql(
     `rules` is a program that runs beside the queries: it sees triples as `rdf(S, P, O)`, terms in the exact naming, and
     the queries by their names. `prefixes` and `vocabulary` add to what the text declares. Policies are those of rules,
     `unrestricted` unless `policy` or the query says otherwise; RDFS entails unless `entailment` is None. The steps of
-    windows are counted from `origin`, a time.
+    windows are counted from `origin`, a time. With `dialect="etalis"` queries are written as for the original: names
+    are plain, and a SELECT is also the event `select_event([V1, V2, ...])`.
     """
     unit, noted = read_collect(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
     _raise_errors(noted)
+    named = _bracketed if dialect is None else _plain_or_bracketed
     over_background = partial(
-        _translate, unit, frozenset(map(_bracketed, streamed)), frozenset(map(_bracketed, background_predicates)),
-        entailment, transitive, policy, is_alone=not rules, origin=_moment(origin),
+        _translate, unit, frozenset(map(named, streamed)), frozenset(map(named, background_predicates)),
+        entailment, transitive, policy, vocabulary, is_alone=not rules, origin=_moment(origin),
     )  # fmt: skip
     first = over_background(background)
     program = _make_program(first, [*noted, *first.problems], rules, name, flags, strict=strict)
+    if dialect is not None:
+        tell_warnings([_standard_form(unit)], strict=False)
     program.background = first.held
     program.read_background = partial(_read_again, over_background, first)
     sources = {_bracketed(iri): source for iri, source in streams.items()}
@@ -131,14 +137,17 @@ class _OverBackground:
 
 def _translate(
     unit: q.Unit, streamed: frozenset[str], held: frozenset[str], entailment: str | None, transitive: Sequence[str],
-    policy: str | None, background: Any, *, is_alone: bool, origin: int,
+    policy: str | None, vocabulary: str | None, background: Any, *, is_alone: bool, origin: int,
 ) -> _OverBackground:  # fmt: skip
-    loaded = _load_background(unit, background)
+    loaded, namespace = _load_background(unit, background)
     closed = close(loaded, entailment is not None, transitive)
+    has_atoms = unit.dialect is not None
+    if has_atoms:
+        loaded, closed = (with_plain_names(triples, vocabulary or namespace) for triples in (loaded, closed))
     known = known_predicates(unit, loaded, closed, streamed, held, rdfs=entailment is not None)
     problems = check(unit, known)
     _raise_errors(problems)
-    schema = NO_SCHEMA if entailment is None else StreamSchema(closed)
+    schema = NO_SCHEMA if entailment is None else StreamSchema(closed, has_atoms=has_atoms)
     translated = translate(unit, known, schema, policy=policy, is_alone=is_alone, origin=origin)
     facts: dict[tuple[str, int], list[tuple[Value, ...]]] = {(TRIPLE, 3): list(closed)} if closed else {}
     found = frozenset(filter(known.is_background, known.loaded | known.background))
@@ -175,31 +184,45 @@ def _bracketed(iri: str) -> str:
     return iri if iri.startswith("<") else f"<{iri}>"
 
 
-def _load_background(unit: q.Unit, background: Any) -> list[KnownTriple]:
-    """Return the triples of the background as loaded, in the exact naming."""
+def _plain_or_bracketed(iri: str) -> str:
+    return _bracketed(iri) if ":" in iri else iri
+
+
+def _standard_form(unit: q.Unit) -> Problem:
+    """Return the note on queries that are not in the standard form, how they are written there."""
+    lines = print_unit(unit).rstrip().splitlines()
+    hint = "\n    ".join(["the standard form, whose names need a prefix or vocabulary=, is", *lines])
+    return Problem("W132", "the queries are in the dialect of the original", unit.queries[0].span, hint)
+
+
+def _load_background(unit: q.Unit, background: Any) -> tuple[list[KnownTriple], str | None]:
+    """Return the triples of the background as loaded, in the exact naming, and the namespace of the empty prefix."""
     named = [dataset for query in unit.queries for dataset in query.datasets if dataset.kind == "default"]
     if not isinstance(background, Mapping):
         if named:
             hint = "give a mapping: background={'http://...': 'file.ttl'}; nothing is fetched"
             raise ProgramError(Problem("E266", f"FROM {named[0].iri}: no such background", named[0].span, hint))
-        return [] if background is None else _read_triples(background)
+        return ([], None) if background is None else _read_triples(background)
     sources = {_bracketed(iri): source for iri, source in background.items()}
     found: dict[KnownTriple, None] = {}
+    namespace = None
     for dataset in named:
         if dataset.iri not in sources:
             hint = f"known are {', '.join(sources) or 'none'}; nothing is fetched"
             raise ProgramError(Problem("E266", f"FROM {dataset.iri}: no such background", dataset.span, hint))
-        found.update(dict.fromkeys(_read_triples(sources[dataset.iri])))
-    return list(found)
+        triples, space = _read_triples(sources[dataset.iri])
+        found.update(dict.fromkeys(triples))
+        namespace = namespace or space
+    return list(found), namespace
 
 
-def _read_triples(source: Any) -> list[KnownTriple]:
-    """Return the triples of files, or those given."""
+def _read_triples(source: Any) -> tuple[list[KnownTriple], str | None]:
+    """Return the triples of files, or those given, and the namespace of the empty prefix."""
     given = list(source) if isinstance(source, Iterable) and not isinstance(source, str | Path) else None
     if given is not None and all(isinstance(row, tuple) or hasattr(row, "subject") for row in given):
-        return [_encode_triple(row) for row in given]
+        return [_encode_triple(row) for row in given], None
     facts = load_graph(source if given is None else given, terms="exact")
-    return [(s, p, o) for s, p, o in facts.relations[0][1].rows]
+    return [(s, p, o) for s, p, o in facts.relations[0][1].rows], facts.prefixes.get("")
 
 
 def _encode_triple(row: Any) -> KnownTriple:
@@ -270,6 +293,8 @@ def _of_query(problem: Problem) -> Problem | None:
     if problem.code == _OWN_RESULT:
         message = "what is constructed at a stamp may depend on its being missing there"
         return Problem("E255", message, problem.span, "look strictly back: OPTIONALSEQ, or the left of SEQ")
+    if problem.code in OPEN and problem.span is not None:  # a goal of the query itself
+        return problem
     if problem.code != _UNBOUNDED:
         return problem if problem.is_error and problem.code != _EMPTY else None
     message = "the query keeps what it has seen for ever: nothing says how long a solution may be"

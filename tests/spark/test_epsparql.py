@@ -76,3 +76,21 @@ def test_a_window_over_triples_is_one_graph(spark: Any) -> None:
     frame = spark.createDataFrame(triples, "s string, p string, o double, g string, n string, at double")
     rows = program.on(spark).detect(frame, time="at", event="rdf").collect()
     assert sorted((row["company"], row["mean"], row["n"], row["end"]) for row in rows) == wanted
+
+
+def test_the_dialect_of_the_original_goes_to_the_shards(spark: Any) -> None:
+    query = (
+        "SELECT ?c ?b WHERE { ?c price ?x } SEQ { ?c price ?y } WITHIN 9 FILTER ( ?y > ?x && rdf_store(?c, boss, ?b) )"
+    )
+    program = etalis.compile_sparql(query, dialect="etalis", background=[("c1", "boss", "ann"), ("c2", "boss", "eve")])
+    rng = Random(3)
+    triples = [(f"c{rng.randrange(4)}", "price", float(rng.randrange(9)), float(i)) for i in range(60)]
+    rows = [("rdf", *triple) for triple in triples]
+    wanted = sorted((m.name, m.start, m.end, str(m.args)) for m in program.engine().run(rows))
+    assert wanted
+    frame = spark.createDataFrame(triples, COLUMNS).repartition(2)
+    found = program.on(spark).detect(frame, time="at", event="rdf", shards=2).collect()
+    named = [(row["event"], row["start"], row["end"], str((row["c"], row["b"]))) for row in found if row["c"]]
+    assert sorted(named) == [row for row in wanted if row[0] == "select_1"]
+    listed = sorted((row["start"], row["end"], row["a1"]) for row in found if not row["c"])
+    assert listed == sorted((row["start"], row["end"], f"[{row['c']},{row['b']}]") for row in found if row["c"])

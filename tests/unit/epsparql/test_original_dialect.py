@@ -86,6 +86,44 @@ def test_what_only_prints_is_left_out_with_a_note() -> None:
     ]  # fmt: skip
 
 
+def test_an_assignment_to_what_has_a_value_compares() -> None:
+    (_, test) = only("SELECT ?p { ?company hasStockPrice ?p } FILTER (?p is 1 + 2)").body.elements
+    assert test == s.FilterBy(Compound("=", (P, Compound("+", (Const(1), Const(2))))))
+    (_, binding, again) = only("SELECT ?q { ?company hasStockPrice ?p } DO (?q is ?p && ?q is 2)").body.elements
+    assert binding == s.BindAs(P, Q)
+    assert again == s.FilterBy(Compound("=", (Q, Const(2))))
+
+
+def test_goals_may_be_negated_and_need_no_arguments() -> None:
+    (_, *goals) = only(
+        "SELECT ?p { ?company hasStockPrice ?p } FILTER (open && !low(?p) && not(high(?p)))"
+    ).body.elements
+    low, high = (Compound("not", (Compound(name, (P,)),)) for name in ("low", "high"))
+    assert goals == [s.AskGoal(Compound("open", ())), s.AskGoal(low), s.AskGoal(high)]
+
+
+def test_negated_functions_are_conditions() -> None:
+    (_, test) = only("SELECT ?p { ?company hasStockPrice ?p } FILTER (!BOUND(?q) && true)").body.elements[:2]
+    assert test == s.FilterBy(Compound("!", (Compound("bound", (Q,)),)))
+
+
+def test_full_stops_between_triples_may_be_missing() -> None:
+    first, second = only("SELECT ?p { company1 hasStockPrice ?p ?company ask true DO (?p > 1) }").body.elements[:2]
+    assert first == s.Triple(Const("company1"), PRICE, P)
+    assert second == s.Triple(COMPANY, Const("ask"), Const("true"))
+
+
+def test_a_name_behind_a_colon_is_plain_unless_something_declares_it() -> None:
+    def subject(text: str, **options: str) -> object:
+        (element,) = read_unit(text, dialect="etalis", **options).queries[0].body.elements
+        assert isinstance(element, s.Triple)
+        return element.subject
+
+    assert subject("ASK { :acme p ?x }") == Const("acme")
+    assert subject("PREFIX : <http://x/> ASK { :acme p ?x }") == Const("<http://x/acme>")
+    assert subject("ASK { :acme p ?x }", vocabulary="http://v/") == Const("<http://v/acme>")
+
+
 def test_a_group_may_be_an_aggregate() -> None:
     text = "SELECT ?s { aggregate(sum(?p), rdf(?company, hasStockPrice, ?p), ?s) }"
     (chain,) = only(f"{text} SEQ {{ aggregate(count, rdf(x, y, z), ?n) }}").body.elements
@@ -102,6 +140,8 @@ def test_a_group_may_be_an_aggregate() -> None:
         "CONSTRUCT a hasStockPrice ?q { ?c hasStockPrice ?p } DO (?q is ?p * 1.5 && goal(?q))",
         "SELECT ?s { aggregate(avg(?p), rdf(?c, 'x y', ?p), ?s) } WITHIN 30 FILTER (?s >= 3)",
         "SELECT ?n { aggregate(count, rdf(?c, p, ?v), ?n) }",
+        "SELECT ?n { ?w p ?t } SEQ { aggregate(COUNT(?v), rdf(?c, p, ?v), ?n) . FILTER (?n > 1 && ?m is ?n) } WITHIN 5",
+        "SELECT ?n { ?n p true ?n q false } FILTER (open && !closed(?n) && ?n is 1) DO (?m is 2 && ?m is ?n)",
         "SELECT * FROM STREAM prices { STREAM prices { ?c p ?v } GRAPH filter { ?c q ?v } }",
     ],
 )
@@ -114,9 +154,14 @@ def test_the_printed_form_reads_the_same(text: str) -> None:
     ("text", "code", "message"),
     [
         ("SELECT ?s { aggregate(total(?p), rdf(?c, q, ?p), ?s) }", "E108", "this is no aggregate over a triple"),
-        ("SELECT ?s { ?c p ?s } FILTER (?s is ?c)", "E135", "?s has a value already"),
+        ("SELECT ?s { ?c p ?s BIND (?c AS ?s) }", "E135", "?s has a value already"),
+        ("SELECT ?s { aggregate(sum(?p), rdf(f(?c), q, ?p), ?s) }", "E108", "this is no aggregate over a triple"),
+        ("SELECT ?s { aggregate(sum(f(?p)), rdf(?c, q, ?p), ?s) }", "E108", "this is no aggregate over a triple"),
         ("SELECT ?s { ?c p ?s } FILTER (goal(?s,) )", "E108", "an argument is missing before `)`"),
         ("SELECT ?s { ?c p null }", "E131", "`null` stands for no value"),
+        ("SELECT ?s { ?c p ?s } FILTER (low(?s) || ?s > 1)", "E132", "there is no function `low`"),
+        ("SELECT ?s { ?c p ?s } AND { ?c q ?s }", "E108", "expected the end of the query, found `AND`"),
+        ("SELECT ?s { aggregate(sum(?p), rdf(?c, q, ?p), ?s) ?c p ?x }", "E108", "this stands beside an aggregate"),
     ],
 )
 def test_what_is_wrong_is_told(text: str, code: str, message: str) -> None:

@@ -171,7 +171,8 @@ def _read_call(r: QueryText, name: str, token: QueryToken) -> Term:
         message = f"{token.text.upper()} is not supported: it differs from call to call"
         r.report("E130", message, token, REFUSED_FUNCTIONS[name])
     elif name not in FUNCTIONS:
-        r.report("E132", f"there is no function {describe(token)}", token, _similar(name))
+        hint = _similar(name) if r.dialect is None else "goals are joined by &&, in no expression; `!` negates one"
+        r.report("E132", f"there is no function {describe(token)}", token, hint)
     elif (wrong := arity_problem(FUNCTIONS[name], len(arguments))) is not None:
         r.report("E132", wrong, r.span_from(first))
     elif name == "bound" and not isinstance(arguments[0], Var):

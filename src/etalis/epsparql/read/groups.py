@@ -13,7 +13,7 @@ from typing import TypeAlias
 from etalis.epsparql import syntax as s
 from etalis.epsparql.read.durations import read_duration
 from etalis.epsparql.read.expressions import read_expression
-from etalis.epsparql.read.original import read_aggregate_group, read_conjunction
+from etalis.epsparql.read.original import as_comparisons, read_aggregate_group, read_conjunction
 from etalis.epsparql.read.query_text import QueryText, ReadingError, describe
 from etalis.epsparql.read.terms import (
     begins_call,
@@ -70,12 +70,26 @@ class GroupReader:
         if r.word == "SELECT":
             elements: list[s.Element] = [self._select(r)]
         elif r.dialect is not None and r.word == "AGGREGATE" and r.following.text == "(":
-            elements = [read_aggregate_group(r)]
+            elements = self._aggregated()
         else:
             elements = self._elements([], loose=False)
         r.close("}", opening)
         r.depth -= 1
         return s.GroupPattern(tuple(elements), r.span_from(opening))
+
+    def _aggregated(self) -> list[s.Element]:
+        """Read an aggregate, and what is asked of it behind; nothing else stands in its group."""
+        r = self.r
+        first: list[s.Element] = [s.GroupPattern((read_aggregate_group(r),))]
+        r.accept(".")
+        found = self._elements(first, loose=False)
+        if len(found) == 1 and isinstance(only := found[0], s.GroupPattern):
+            return list(only.elements)
+        for element in found[1:]:
+            if not isinstance(element, s.FilterBy | s.BindAs | s.AskGoal):
+                hint = "put each in braces of its own: { ... } SEQ { aggregate(...) }"
+                raise r.refusal("E108", "this stands beside an aggregate", element.span or r.token, hint)
+        return found
 
     def _elements(self, elements: list[s.Element], *, loose: bool) -> list[s.Element]:
         """Read elements up to the end of the group; of a loose body filters and a window only."""
@@ -88,6 +102,8 @@ class GroupReader:
                     self._window(elements, windowed)
                     continue
                 found = self._element()
+                if r.dialect is not None and r.tokens[first].text.upper() in ("FILTER", "DO"):
+                    found = as_comparisons(found, elements)
                 elements += found
                 if isinstance(found[-1] if found else None, s.Chain | s.GroupPattern):
                     windowed = len(elements) - 1

@@ -1,7 +1,8 @@
 """What the names of a text stand for: IRIs, prefixes, bare names, and the nodes that have no name.
 
 `rdf:`, `rdfs:`, `xsd:` and `prov:` are known undeclared. Bare names, and `:name` where no empty prefix is declared,
-belong to the caller's vocabulary; in the dialect of the original they are plain atoms.
+belong to the caller's vocabulary; in the dialect of the original, and there only without a vocabulary if it is `:name`,
+they are plain atoms.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ class Namespaces:
         prefix, _, local = text.partition(":")
         space = self.prefixes.get(prefix)
         if space is None and not prefix:
+            if self.vocabulary is None and self.atoms and local:
+                return self.bare_name(local)
             space = self.vocabulary
         if space is None:
             raise UnknownNameError(f"the prefix `{prefix}:` is not declared", self._hint(prefix, local))

@@ -1,8 +1,8 @@
 """What the original's own parser took in FILTER and DO: comparisons, assignments and goals, joined by `&&`.
 
-`?bonus is (?p2 - ?p1) * 100` binds; `rdf_store(?company, hasCEO, ?ceo)` and any other name that is no function of
-SPARQL is a goal over the knowledge; `write(..)`, `write_space(n)` and `write_nl(n)` are left out. A group that is an
-aggregate over a triple is `Folded`.
+`?bonus is (?p2 - ?p1) * 100` binds, or compares what has a value; `rdf_store(?company, hasCEO, ?ceo)` and any other
+name that is no function of SPARQL is a goal over the knowledge, `!` before it makes it `not(..)`; `write(..)`,
+`write_space(n)`, `write_nl(n)` and the like are left out. A group that is an aggregate over a triple is `Folded`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from etalis.epsparql import syntax as s
 from etalis.epsparql.read.expressions import LEVELS, PROLOG, read_expression
 from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, SAME
 from etalis.epsparql.read.query_text import QueryText, describe
-from etalis.epsparql.read.terms import begins_constant, read_constant, read_var
+from etalis.epsparql.read.terms import begins_constant, read_plain, read_var
 from etalis.epsparql.read.words import REFUSED_FUNCTIONS
-from etalis.language.syntax import Compound, Const, ListTerm, Term
+from etalis.epsparql.scope import variables_of
+from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
 from etalis.temporal.aggregate import FOLDS
 
 _INSIDE = (LEVELS.keys() | PROLOG.keys()) - {"&&"}
-_PRINTED = frozenset(("write", "write_space", "write_nl"))
+_PRINTED = frozenset(("write", "write_space", "write_nl", "writeln", "writeq", "print", "format", "tab", "nl"))
 
 
 def read_conjunction(r: QueryText) -> list[s.Element]:
@@ -65,14 +66,43 @@ def _read_part(r: QueryText) -> list[s.Element]:
         r.take()
         expression = read_expression(r, LEVELS["+"])
         return [s.BindAs(expression, variable, r.span_from(first))]
-    if token.kind == "word" and after.text == "(" and not _is_function(token.text.lower()):
+    if _begins_goal(r, first):
         goal = _read_goal(r)
         if goal.name in _PRINTED:
             hint = "a query prints nothing; its results are events"
             r.report("W130", f"{goal.name} is left out", r.span_of(token), hint)
             return []
         return [s.AskGoal(goal, r.span_from(first))]
+    if r.sees("!") and _begins_goal(r, first + 1):
+        r.take()
+        goal = _read_goal(r)
+        return [s.AskGoal(Compound("not", (goal,), r.span_from(first)), r.span_from(first))]
     return _as_tests(read_expression(r, LEVELS["="]))
+
+
+def _begins_goal(r: QueryText, place: int) -> bool:
+    """Tell whether a predicate stands at a place: no function, and no constant that an operator follows."""
+    token, after = r.tokens[place], r.tokens[min(place + 1, len(r.tokens) - 1)]
+    name = token.text.lower()
+    if token.kind != "word" or name in ("true", "false", "exists"):
+        return False
+    return not _is_function(name) if after.text == "(" else after.text in (")", "&&")
+
+
+def as_comparisons(found: list[s.Element], before: list[s.Element]) -> list[s.Element]:
+    """Return elements in which an assignment to what has a value already is a comparison, as in Prolog."""
+    if not any(isinstance(element, s.BindAs) for element in found):
+        return found
+    kept: list[s.Element] = []
+    known = variables_of(before)
+    for element in found:
+        if isinstance(element, s.BindAs) and element.variable.name in known:
+            test = Compound("=", (element.variable, element.expression), element.span)
+            kept.append(s.FilterBy(test, element.span))
+        else:
+            kept.append(element)
+            known |= variables_of((element,))
+    return kept
 
 
 def _operator_at(r: QueryText, place: int) -> bool:
@@ -95,10 +125,13 @@ def _is_function(name: str) -> bool:
 
 
 def _read_goal(r: QueryText) -> Compound:
-    """Read a predicate with its arguments."""
+    """Read a predicate with its arguments, if it has any."""
     first = r.at
     r.deepen()
     name = r.take().text
+    if not r.sees("("):
+        r.depth -= 1
+        return Compound(name, (), r.span_from(first))
     opening = r.at
     r.expect("(", f"the goal {name}")
     arguments: list[Term] = []
@@ -120,7 +153,7 @@ def _read_argument(r: QueryText) -> Term:
         return _read_list(r)
     if not begins_constant(r):
         raise r.refusal("E108", f"an argument is missing before {describe(r.token)}", r.token)
-    return read_constant(r)
+    return read_plain(r)
 
 
 def _read_list(r: QueryText) -> ListTerm:
@@ -142,13 +175,22 @@ def read_aggregate_group(r: QueryText) -> s.Folded:
     first = r.at
     goal = _read_goal(r)
     match goal.args:
-        case (Compound(name=kind, args=values), Compound(name="rdf", args=(subject, predicate, value)), result) if (
-            kind in FOLDS and len(values) < 2
-        ):
+        case (folded, Compound(name="rdf", args=(subject, predicate, value)), Var() | Const() as result):
             triple = s.Triple(subject, predicate, value, goal.args[1].span)
-            return s.Folded(kind, values[0] if values else None, triple, result, r.span_from(first))
-        case (Const(value=str(kind)), Compound(name="rdf", args=(subject, predicate, value)), result) if kind in FOLDS:
-            triple = s.Triple(subject, predicate, value, goal.args[1].span)
-            return s.Folded(kind, None, triple, result, r.span_from(first))
-    hint = "write aggregate(sum(?price), rdf(?company, hasStockPrice, ?price), ?sum)"
+            kind, values = _folded(folded)
+            is_flat = all(isinstance(term, Var | Const) for term in (subject, predicate, value, *values))
+            if kind in FOLDS and len(values) < 2 and is_flat:
+                return s.Folded(kind, values[0] if values else None, triple, result, r.span_from(first))
+    hint = f"write aggregate(sum(?price), rdf(?company, hasStockPrice, ?price), ?sum), or {', '.join(sorted(FOLDS))}"
     raise r.refusal("E108", "this is no aggregate over a triple", r.span_from(first), hint)
+
+
+def _folded(term: Term) -> tuple[str, tuple[Term, ...]]:
+    """Return the kind of an aggregate in small letters, and what it takes; `count` takes nothing."""
+    name, values = (term.name, term.args) if isinstance(term, Compound) else (_text(term), ())
+    kind = name.lower()
+    return kind, () if kind == "count" else values
+
+
+def _text(term: Term) -> str:
+    return term.value if isinstance(term, Const) and isinstance(term.value, str) else ""

@@ -114,6 +114,13 @@ def read_constant(r: QueryText) -> Const:
     return read_bare_name(r) if is_bare_name(r) else read_iri(r)
 
 
+def read_plain(r: QueryText) -> Const:
+    """Take an IRI or literal that stands in a triple or a goal; `true` is a plain name in the original's dialect."""
+    if r.dialect is not None and r.word in ("TRUE", "FALSE"):
+        return read_bare_name(r)
+    return read_constant(r)
+
+
 def read_var_or_iri(r: QueryText, where: str) -> Term:
     """Take a variable or an IRI."""
     if r.token.kind == "var":

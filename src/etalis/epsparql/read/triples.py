@@ -12,6 +12,7 @@ from etalis.epsparql.read.terms import (
     read_bare_name,
     read_constant,
     read_iri,
+    read_plain,
     read_var,
 )
 from etalis.epsparql.read.words import ELEMENTS, KEYWORDS, TEMPORAL
@@ -27,9 +28,14 @@ _STOPS = frozenset((";", ".", "WITHIN", "UNION")) | ELEMENTS | TEMPORAL
 
 def begins_triple(r: QueryText) -> bool:
     """Tell whether a subject stands here; a word of ours is none, in capitals or not."""
-    if r.word in KEYWORDS:
+    if r.word in KEYWORDS or (r.dialect is not None and begins_dialect(r)):
         return False
     return r.token.kind in ("var", "blank") or r.sees("[") or r.sees("(") or begins_constant(r)
+
+
+def begins_dialect(r: QueryText) -> bool:
+    """Tell whether a part of a group stands here that only the original's dialect has."""
+    return r.word in ("DO", "AGGREGATE") and r.following.text == "("
 
 
 def read_triples(r: QueryText) -> list[Triple]:
@@ -49,8 +55,9 @@ def read_block(r: QueryText) -> list[Triple]:
         if not r.accept("."):
             if not begins_triple(r) or r.sees("(") or is_unknown_word(r):
                 break
-            hint = "end each triple with a full stop; `;` goes on with the same subject"
-            r.report("E108", f"a full stop is missing before {describe(r.token)}", r.token, hint)
+            if r.dialect is None:
+                hint = "end each triple with a full stop; `;` goes on with the same subject"
+                r.report("E108", f"a full stop is missing before {describe(r.token)}", r.token, hint)
     return found
 
 
@@ -114,7 +121,7 @@ def _read_node(r: QueryText, found: list[Triple], role: str) -> Term:
         return _read_collection(r, found)
     if not begins_constant(r):
         raise missing(r, role)
-    return read_constant(r)
+    return read_plain(r)
 
 
 def _read_bracketed(r: QueryText, found: list[Triple]) -> Term:

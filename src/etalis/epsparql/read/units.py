@@ -116,6 +116,8 @@ def _misplaced(r: QueryText) -> str:
         return f"{r.word} stands before GROUP BY, HAVING, VALUES and POLICY"
     if r.word == "DO":
         return 'DO belongs to dialect="etalis"'
+    if r.word == "AND" or r.sees("{"):
+        return "groups that are joined stand side by side in braces: { { ... } { ... } }"
     return suggest(r.word, BEHIND_BODY, "queries are separated by `;`") or ""
 
 

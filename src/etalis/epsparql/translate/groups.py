@@ -33,12 +33,11 @@ from etalis.epsparql.translate.solutions import (
     negation,
     pair,
     rename_pattern,
-    rename_term,
     test_with,
     union,
     variables_of,
 )
-from etalis.epsparql.translate.triples import AskedFacts, PatternScope
+from etalis.epsparql.translate.triples import STORE, AskedFacts, PatternScope
 from etalis.errors import ProgramError, Span
 from etalis.language.syntax import (
     Aggregate,
@@ -55,7 +54,7 @@ from etalis.language.syntax import (
     Var,
     Within,
 )
-from etalis.language.traversal import postorder
+from etalis.language.traversal import postorder, rewrite_term, subterms
 
 Filters: TypeAlias = tuple[q.FilterBy | q.Exists, ...]
 OPERATORS: dict[str, tuple[str, Side | None]] = {
@@ -211,9 +210,18 @@ class GroupTranslator:
         return Solutions(Timed(Aggregate(folded.kind, value, event, result), binds))
 
     def _goal(self, goal: Compound) -> Solutions:
-        renamed = rename_term(goal, {name: self.names.of(name) for name in variables_of(goal)})
-        if isinstance(renamed, Compound) and (renamed.name, len(renamed.args)) == ("rdf_store", 3):
-            renamed = replace(renamed, name="rdf")
+        def change(_: Term, new: Term) -> Term:
+            match new:
+                case Var(name=name):
+                    return replace(new, name=self.names.of(name))
+                case Compound(name=name, args=()):
+                    return Const(name, new.span)
+                case _:
+                    return new
+
+        renamed = rewrite_term(goal, change)
+        if any(isinstance(part, Compound) and (part.name, len(part.args)) == (STORE, 3) for part in subterms(goal)):
+            self.triples.facts.add_store()
         return Solutions(timeless=Timeless((renamed,), NONE, variables_of(renamed)))
 
     # chains

@@ -24,9 +24,11 @@ Following = tuple[Value, Value, Value]
 
 
 class StreamSchema:
-    """The schema of a closed graph: hierarchies, domains and ranges, in the exact naming."""
+    """The schema of a closed graph: hierarchies, domains and ranges, in the exact naming or with plain names."""
 
-    def __init__(self, triples: Iterable[tuple[Value, Value, Value]]) -> None:
+    def __init__(self, triples: Iterable[tuple[Value, Value, Value]], *, has_atoms: bool = False) -> None:
+        self.has_atoms = has_atoms  # names are plain, so that every text may be one
+        self._is_property = _is_name if has_atoms else _is_iri
         found: dict[Value, dict[Value, list[Value]]] = {name: {} for name in _PARTS}
         for s, p, o in triples:
             if p in found:
@@ -40,7 +42,9 @@ class StreamSchema:
     @cached_property
     def named(self) -> list[Value]:
         """The properties of which the schema says something."""
-        return sorted(dict.fromkeys(filter(_is_iri, (*self.properties, *self.domains, *self.ranges))), key=str)
+        return sorted(
+            dict.fromkeys(filter(self._is_property, (*self.properties, *self.domains, *self.ranges))), key=str
+        )
 
     @cached_property
     def is_plain(self) -> bool:
@@ -62,7 +66,7 @@ class StreamSchema:
 
     def properties_below(self, name: Value) -> list[Value]:
         """Return a property and those below it."""
-        return list(dict.fromkeys((name, *filter(_is_iri, self._below_property.get(name, ())))))
+        return list(dict.fromkeys((name, *filter(self._is_property, self._below_property.get(name, ())))))
 
     def makers(self, end: str, of: Value) -> list[Value]:
         """Return the properties whose triples make one of their ends a member of a class."""
@@ -89,7 +93,7 @@ class StreamSchema:
         if p in _PARTS:
             return
         for above in self.properties.get(p, ()):
-            if _is_iri(above):
+            if self._is_property(above):
                 yield s, above, o
         for c in self.domains.get(p, ()):
             yield s, TYPE, c
@@ -124,6 +128,10 @@ def _reversed(edges: Mapping[Value, list[Value]]) -> dict[Value, list[Value]]:
 
 def _is_iri(value: Value) -> bool:
     return isinstance(value, str) and value.startswith("<")
+
+
+def _is_name(value: Value) -> bool:
+    return isinstance(value, str) and not value.startswith(("_:", '"'))
 
 
 def _is_node(value: Value) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import count
 
 from etalis.data.values import Value
@@ -29,6 +29,7 @@ from etalis.epsparql.translate.solutions import (
 from etalis.language.syntax import Clause, Compound, Condition, Const, EventPattern, Or, Pattern, Term, Var
 
 NULL = Const("null")
+STORE = "rdf_store"
 FEW = 3  # constants that are written out; a look-up costs as much
 
 
@@ -57,11 +58,18 @@ class AskedFacts:
     rows: dict[tuple[str, int], dict[tuple[Value, ...], None]] = field(default_factory=dict)
     clauses: dict[Clause, None] = field(default_factory=dict)
     tabled: dict[tuple[str, int], None] = field(default_factory=dict)
+    dynamic: dict[tuple[str, int], None] = field(default_factory=dict)  # that may be without facts
     tables: int = 0  # of VALUES
 
     def add(self, name: str, members: Iterable[Value], of: Value) -> None:
         """Add a set: its members, each with the name of the set."""
         self.rows.setdefault((name, 2), {}).update(((member, of), None) for member in members)
+
+    def add_store(self) -> None:
+        """Add `rdf_store(S, P, O)`, the triples of the background and whatever facts there are by that name."""
+        triple = tuple(map(Var, ("S", "P", "O")))
+        self.clauses[Clause(Compound(STORE, triple), Compound("rdf", triple))] = None
+        self.dynamic |= {("rdf", 3): None, (STORE, 3): None}
 
     def add_values(self, rows: Iterable[tuple[Const | None, ...]]) -> str:
         """Add rows of VALUES as facts, and return their name; None agrees with anything."""
@@ -149,20 +157,20 @@ class TripleTranslator:
 
         def target(p: Term) -> Pattern:
             event = self._event(self._fresh("s"), p, s, scope)
-            return event if isinstance(s, Const) else test_with(event, "where", _no_literal(s))
+            return event if isinstance(s, Const) else test_with(event, "where", _no_literal(s, schema.has_atoms))
 
         found = [self._of_set("rdfs_class", schema.classes_below(name), name, member, most=1)]
         subjects, objects = schema.makers(SUBJECT, name), schema.makers(OBJECT, name)
         if subjects:
             found.append(self._of_set("rdfs_domain", subjects, name, subject))
-        if objects and not (isinstance(s, Const) and not _is_node(s.value)):
+        if objects and not (isinstance(s, Const) and not _is_node(s.value, schema.has_atoms)):
             found.append(self._of_set("rdfs_range", objects, name, target))
         return reduce(Or, found)
 
     def _followed(self, s: Term, p: Term, o: Term, scope: PatternScope) -> Pattern:
         """Return the pattern of every triple with all that it entails."""
         facts = self.facts
-        facts.clauses.update(dict.fromkeys(_FOLLOWING))
+        facts.clauses.update(dict.fromkeys(_following(self.schema.has_atoms)))
         facts.rows.setdefault(("rdfs_entails", 5), {}).update(dict.fromkeys(self.schema.table()))
         original = self._fresh("s"), self._fresh("p"), self._fresh("o")
         goal = Compound("rdfs_follows", (*original, s, p, o))
@@ -172,19 +180,23 @@ class TripleTranslator:
         return Var(self.names.fresh(name))
 
 
-def _no_literal(term: Term) -> Term:
+def _no_literal(term: Term, has_atoms: bool) -> Term:
+    """Return the goal that a term is no literal; where names are plain, no text is known to be one."""
+    if has_atoms:
+        return Compound("atom", (term,))
     return Compound("sparql", (Compound("!", (Compound("isliteral", (term,)),)),))
 
 
-def _is_node(value: Value) -> bool:
-    return isinstance(value, str) and value.startswith(("<", "_:"))
+def _is_node(value: Value, has_atoms: bool) -> bool:
+    return isinstance(value, str) and (has_atoms or value.startswith(("<", "_:")))
 
 
-def _following() -> tuple[Clause, ...]:
+@cache
+def _following(has_atoms: bool) -> tuple[Clause, ...]:
     """Return the clauses of `rdfs_follows`: a triple, and what the table says that it entails."""
     s, p, o, a, q, b, x, y, what = (Var(name) for name in ("S", "P", "O", "A", "Q", "B", "X", "Y", "What"))
     is_any, is_node, is_class = (Compound("=", (what, of)) for of in (Const(ANY), Const(NODE), o))
-    fits = disjunction((is_any, conjunction((is_node, _no_literal(o))), is_class))
+    fits = disjunction((is_any, conjunction((is_node, _no_literal(o, has_atoms))), is_class))
     entails = Compound("rdfs_entails", (p, what, x, q, y))
     ends = Compound("rdfs_end", (x, s, o, a)), Compound("rdfs_end", (y, s, o, b))
     constant = conjunction(Compound("\\==", (x, Const(end))) for end in (SUBJECT, OBJECT))
@@ -196,6 +208,3 @@ def _following() -> tuple[Clause, ...]:
         Clause(Compound("rdfs_end", (Const(OBJECT), first, o, o))),
         Clause(Compound("rdfs_end", (x, first, second, x)), constant),
     )
-
-
-_FOLLOWING = _following()

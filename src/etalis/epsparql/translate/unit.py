@@ -57,8 +57,8 @@ def translate(
     if any(map(is_windowed, unit.queries)):
         items += [s.SetFlag(name, s.Const(most)) for name, most in WINDOW_LIMITS.items()]
         items += _triggers(heads, has_graphs, has_atoms)
-    if facts.tabled:
-        items.append(s.Declare("table", tuple(facts.tabled)))
+    declared = {"table": facts.tabled, "dynamic": facts.dynamic}
+    items += [s.Declare(kind, tuple(names)) for kind, names in declared.items() if names]
     items += [*rules, *facts.clauses]
     return Translation(s.Tree(tuple(items), unit.span), {key: list(rows) for key, rows in facts.rows.items()}, heads)
 

@@ -67,11 +67,12 @@ class RdfOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class RdfFacts:
-    """Relations with their names, `rdf` the first, and how many blank nodes there are now."""
+    """Relations with their names, `rdf` the first, how many blank nodes there are now, and the files' prefixes."""
 
     source: str
     relations: list[tuple[str, LoadedRows]]
     blanks: int
+    prefixes: Mapping[str, str]
 
 
 def load_graph(
@@ -111,7 +112,7 @@ def load_graph(
     found = [("rdf", LoadedRows(origin, 3, _triples(reader.graph, names)))]
     found += [(name, LoadedRows(origin, n, rows)) for name, n, rows in _relations(reader.graph, wanted, names)]
     names.check()
-    return RdfFacts(origin, found, reader.blanks)
+    return RdfFacts(origin, found, reader.blanks, reader.prefixes)
 
 
 def _triples(graph: Graph, names: AtomNames) -> list[tuple[Term, ...]]:
