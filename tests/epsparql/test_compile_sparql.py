@@ -48,6 +48,14 @@ def test_bindings_are_terms_and_leave_out_what_is_unbound(ontology: Path) -> Non
     }  # fmt: skip
 
 
+def test_variables_may_have_the_names_of_other_columns() -> None:
+    query = "SELECT ?start ?Start ?event { ?start :p ?Start , ?event FILTER(?Start < ?event) }"
+    program = etalis.compile_sparql(PREFIX + query)
+    (match,) = push(program.engine(), 1, ":a :p 1 , 2 .")
+    assert {name: term.value for name, term in match.bindings.items()} == {"start": X + "a", "Start": "1", "event": "2"}
+    assert json.loads(program.results([match]))["head"]["vars"] == ["start", "Start", "event", "_start", "end"]
+
+
 def test_background_is_files_triples_or_what_from_names(ontology: Path) -> None:
     triples = list(ox.parse(ONTOLOGY, ox.RdfFormat.TURTLE))
     named = SENSORS.replace("{ { ?s a", f"FROM <{X}onto> {{ {{ ?s a")

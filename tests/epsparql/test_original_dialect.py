@@ -217,6 +217,18 @@ def test_background_is_given_on_the_command_line(folder: Path) -> None:
     assert found == ["rdf(ann, hears, 1) [1, 1]", "rdf(ann, hears, 4) [3, 3]"]
 
 
+def test_triples_of_named_streams_are_taken_too() -> None:
+    text = "SELECT ?c ?n { STREAM shop { ?m opens ?h } } SEQ { aggregate(count, rdf(?c, sold, ?x), ?n) }"
+    engine = compile_case(text).engine()
+    rows = [
+        ("market", "opens", 9, "null", "other"),
+        ("market", "opens", 9, "null", "shop"),
+        ("acme", "sold", 5, "null", "x"),
+    ]
+    found = [event for at, row in enumerate(rows, 1) for event in engine.push("rdf", *row, at=at)]
+    assert rows_of(found) == [("select_1", ("acme", 1), 2, 3)]
+
+
 # background of RDF
 
 
@@ -304,6 +316,7 @@ def test_a_goal_that_nothing_defines_is_told_when_the_program_runs() -> None:
         ("SELECT ?n { ?w s ?t } SEQ { aggregate(sum(?p), tdf(?c, q, ?p), ?n) }", "E108: this is no aggregate"),
         ("SELECT ?n { aggregate(sum(?p), rdf(?c, q, ?p), ?n) ?c b ?x }", "E108: this stands beside an aggregate"),
         ("SELECT ?n { ?w s ?t } SEQ { aggregate(sum(?z), rdf(?c, q, ?p), ?n) }", "E216: ?z is aggregated"),
+        ("SELECT ?n { ?w s ?t } SEQ { STREAM x { { aggregate(count, rdf(?c, q, ?p), ?n) } } }", "an aggregate reads"),
         ("SELECT ?c { ?c p ?x } SEQOPTIONAL { ?c q ?y }", "E254: SEQOPTIONAL without WITHIN"),
         ("SELECT ?c { ?c p ?x } UNION { ?c q ?y } SEQ { ?c r ?z }", "E133: SEQ beside UNION"),
         ("SELECT ?c { ?c p ?x BIND (1 AS ?x) }", "E135: ?x has a value already"),

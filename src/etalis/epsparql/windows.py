@@ -105,6 +105,9 @@ def _timeless(query: s.StreamQuery) -> Iterator[Problem]:
                 todo += parts
             case s.Optional(group=group) | s.Minus(group=group) | s.Exists(group=group):
                 todo.append(group)
+            case s.Folded():
+                hint = "write SUM(?x) and its like in SELECT, or leave the STEP out"
+                yield Problem("E258", "an aggregate group in a window: its graph has no events", element.span, hint)
             case s.SubSelect(query=inner):
                 todo.append(inner.body)
                 expressions += [item.expression for item in inner.items or () if item.expression is not None]

@@ -63,6 +63,7 @@ class GraphTriples:
     facts: AskedFacts
     names: VariableNames
     graphs: Mapping[str | None, Var]
+    has_graphs = True
 
     def read(self, s: Term, p: Term, o: Term, scope: PatternScope) -> Solutions:
         """Return the solutions of a pattern whose terms have the names of the rule."""
