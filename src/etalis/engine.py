@@ -324,8 +324,9 @@ class Engine(RuntimeEngine):
         The options are those of `Program.load_rdf`; what is not given is as it was there. Of queries it is the
         background, with all that it entails.
         """
-        if self.program.read_background is not None:
-            return self._reload_background(self.program.read_background(source), at)
+        read_background = self.core.program.read_background
+        if read_background is not None:
+            return self._reload_background(read_background(source), at)
         changes = self.core.graphs.reload(self.core.rules.conditions.solver.database, source, options)
         for change in changes:
             self._change(change, at)

@@ -17,8 +17,7 @@ from etalis.errors import ConditionError, InputError, Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.read.imports import Reader, read_below, read_file, read_nothing
 from etalis.logic.knowledge.foreign import functions
-from etalis.logic.knowledge.loaders import LoadedRows, load_rows
-from etalis.logic.machine.database import Key
+from etalis.logic.knowledge.loaders import load_rows
 from etalis.logic.rdf.load import RdfOptions
 from etalis.plan.explain.text import write_text
 from etalis.runtime.comparison import Difference, compare_matches
@@ -35,7 +34,6 @@ from etalis.temporal.event import Event
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from etalis.epsparql.translate.queries import QueryHead
     from etalis.pictures.picture import Picture
     from etalis.spark import SparkProgram
     from etalis.why.justification import Justification
@@ -102,9 +100,6 @@ class Program:
 
     def __init__(self, compiled: CompiledProgram) -> None:
         self.compiled = compiled
-        self.queries: tuple[QueryHead, ...] = ()  # what each query reports, where it was compiled from queries
-        self.streams: dict[str, str | Path] = {}  # files by the IRIs of the streams that queries name
-        self.read_background: Callable[[Any], Mapping[Key, LoadedRows]] | None = None  # of queries, to be replaced
 
     def __repr__(self) -> str:
         from etalis.runtime.reporting.display import describe_program  # of use where a person looks alone
@@ -212,7 +207,7 @@ class Program:
         added, `relations` which properties and classes are relations too, `language` which texts are taken. With
         `terms="exact"` terms keep their kind, as in streams of RDF: an IRI is `'<http://x/a>'`.
         """
-        if self.read_background is not None:
+        if self.compiled.read_background is not None:
             hint = "give it to compile_sparql: background=..."
             raise InputError(Problem("E407", "queries have their background from when they are compiled", hint=hint))
         return self.compiled.graphs.load(self.compiled.knowledge, source, options)
@@ -309,18 +304,6 @@ class Program:
             found = _run_all(engine, events)
         deque(found, maxlen=0)
         return engine
-
-    def run_streams(self, **options: Any) -> Iterator[Event]:
-        """Run the streams that queries were given (`streams=`), in the order of time; the options are of `engine`."""
-        from etalis.sparql import run_streams
-
-        return run_streams(self, self.engine(**options))
-
-    def results(self, matches: Iterable[Event], *, format: str = "json", query: str | None = None) -> str:  # noqa: A002
-        """Return matches of a query as text: SPARQL 1.1 Results JSON of a SELECT, `trig` of what is constructed."""
-        from etalis.sparql import write_results
-
-        return write_results(self, matches, format=format, query=query)
 
     def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:
         """Return the matches that a new program gains and loses against this one over the same rows, in order."""

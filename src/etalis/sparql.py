@@ -15,13 +15,13 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.data.values import Value
-from etalis.engine import Engine
 from etalis.epsparql import syntax as q
 from etalis.epsparql.check import check
 from etalis.epsparql.read import read_collect
 from etalis.epsparql.reads import known_predicates
 from etalis.epsparql.results import to_json, to_trig
 from etalis.epsparql.stream_entailment import close
+from etalis.epsparql.translate.queries import QueryHead
 from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.unit import NO_SCHEMA, Translation, translate
 from etalis.errors import InputError, OptionError, Problem, ProgramError
@@ -36,7 +36,7 @@ from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.exact_terms import encode
 from etalis.logic.rdf.load import load_graph
 from etalis.program import Program
-from etalis.runtime.compiled import compile_tree
+from etalis.runtime.compiled import CompiledProgram, compile_tree
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
 from etalis.temporal.event import Event
 from etalis.temporal.interval import EARLIEST, to_time
@@ -54,13 +54,47 @@ _OWN_RESULT = "E243"
 _EMPTY = "E212"  # no match fits into a window: a query may be without solutions
 
 
+class SparqlProgram(Program):
+    """A program of queries: what each reports, and the files of the streams that they name."""
+
+    def __init__(
+        self, compiled: CompiledProgram, queries: tuple[QueryHead, ...], streams: Mapping[str, str | Path]
+    ) -> None:
+        super().__init__(compiled)
+        self.queries = queries
+        self.streams = streams
+
+    def run_streams(self, **options: Any) -> Iterator[Event]:
+        """Run the streams that were given (`streams=`), in the order of time; the options are those of `engine`."""
+        sources = [_timed(self.compiled, iri, source) for iri, source in self.streams.items()]
+        merged = (item for _, _, item in merge(*sources, key=lambda row: row[:2]))
+        return feed(self.engine(**options), merged)
+
+    def results(self, matches: Iterable[Event], *, format: str = "json", query: str | None = None) -> str:  # noqa: A002
+        """Return matches as text: of a SELECT the SPARQL 1.1 Results JSON, of all that is constructed `trig`.
+
+        Of several SELECT queries one is named by its `query`, such as `select_2`.
+        """
+        if format == "trig":
+            return to_trig(match for match in matches if match.name == TRIPLE)
+        if format != "json":
+            raise OptionError(Problem("E339", f"there is no format of results {format}", hint="json or trig"))
+        selects = {head.name: head.columns for head in self.queries if head.columns is not None}
+        chosen = query if query is not None else next(iter(selects)) if len(selects) == 1 else None
+        if chosen not in selects:
+            hint = f"query=, one of {', '.join(selects)}" if selects else "what is constructed is written as trig"
+            message = "several queries have results" if query is None else f"there is no query {query}"
+            raise OptionError(Problem("E339", message, hint=hint))
+        return to_json((match for match in matches if match.name == chosen), selects[chosen] or ())
+
+
 def compile_sparql(
     text: str, *, name: str = "<query>", vocabulary: str | None = None, prefixes: Mapping[str, str] | None = None,
     streams: Mapping[str, str | Path] = NO_STREAMS, streamed: Iterable[str] = (), background: Any = None,
     background_predicates: Iterable[str] = (), rules: str = "", dialect: str | None = None, policy: str | None = None,
     entailment: str | None = "rdfs", transitive: Sequence[str] = (), origin: object = 0, strict: bool = False,
     **flags: object,
-) -> Program:  # fmt: skip
+) -> SparqlProgram:  # fmt: skip
     """Compile queries of EP-SPARQL; raise a ProgramError with all that is wrong, and warn of what looks wrong.
 
     `background` is an RDF file, a list of these, or triples of pyoxigraph; a mapping from IRIs to these says what FROM
@@ -79,11 +113,10 @@ def compile_sparql(
     )  # fmt: skip
     first = over_background(background)
     program = _make_program(first, [*noted, *first.problems], rules, name, flags, strict=strict)
-    program.queries = first.translation.heads
-    program.streams = {_bracketed(iri): source for iri, source in streams.items()}
-    program.compiled.background = first.held
+    program.background = first.held
     program.read_background = partial(_read_again, over_background, first)
-    return program
+    sources = {_bracketed(iri): source for iri, source in streams.items()}
+    return SparqlProgram(program, first.translation.heads, sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,24 +163,6 @@ def _moment(origin: object) -> int:
     except ValueError as error:
         hint = "give a number of seconds, a datetime, or text like 2026-01-31T12:00:00Z"
         raise InputError(Problem("E303", f"origin: {error}", hint=hint)) from None
-
-
-def write_results(program: Program, matches: Iterable[Event], *, format: str = "json", query: str | None = None) -> str:  # noqa: A002
-    """Return matches of a query as text: of a SELECT the SPARQL 1.1 Results JSON, of all that is constructed TriG.
-
-    Of several SELECT queries one is named by its `query`, such as `select_2`.
-    """
-    if format == "trig":
-        return to_trig(match for match in matches if match.name == TRIPLE)
-    if format != "json":
-        raise OptionError(Problem("E339", f"there is no format of results {format}", hint="json or trig"))
-    selects = {head.name: head.columns for head in program.queries if head.columns is not None}
-    chosen = query if query is not None else next(iter(selects)) if len(selects) == 1 else None
-    if chosen not in selects:
-        hint = f"name one of {', '.join(selects)} with query=" if selects else "what is constructed is written as trig"
-        message = "several queries have results" if query is None else f"there is no query {query}"
-        raise OptionError(Problem("E339", message, hint=hint))
-    return to_json((match for match in matches if match.name == chosen), selects[chosen] or ())
 
 
 def _raise_errors(problems: Iterable[Problem]) -> None:
@@ -199,7 +214,7 @@ def _encode_triple(row: Any) -> KnownTriple:
 def _make_program(
     first: _OverBackground, problems: list[Problem], rules: str, name: str, flags: Mapping[str, object], *,
     strict: bool,
-) -> Program:  # fmt: skip
+) -> CompiledProgram:  # fmt: skip
     """Return the program of a translation, with rules beside it and the facts that it asks."""
     translated, facts = first.translation, first.facts
     beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
@@ -212,7 +227,7 @@ def _make_program(
     for (fact, arity), rows in facts.items():
         program.knowledge.load((fact, LoadedRows(name, arity, list(rows))))
     tell_warnings((problem for problem in told if problem.code not in OPEN), strict=strict)
-    return Program(program)
+    return program
 
 
 def _reported_beside(translated: Translation, beside: Tree) -> Iterator[Trigger]:
@@ -238,18 +253,11 @@ def _other_triples(rules: Tree, width: int) -> list[Problem]:
     ]
 
 
-def run_streams(program: Program, engine: Engine) -> Iterator[Event]:
-    """Run the streams that a program was given, in the order of time; yield what they cause, to the end."""
-    sources = [_timed(program, iri, source) for iri, source in program.streams.items()]
-    merged = (item for _, _, item in merge(*sources, key=lambda row: row[:2]))
-    return feed(engine, merged)
-
-
-def _timed(program: Program, iri: str, source: str | Path) -> Iterator[tuple[int, int, Item]]:
+def _timed(program: CompiledProgram, iri: str, source: str | Path) -> Iterator[tuple[int, int, Item]]:
     """Yield the rows of a stream with the ends of their intervals; what cannot be read comes where it stands."""
-    reading = reading_of(program.compiled, stream=iri)
+    reading = reading_of(program, stream=iri)
     last = start = EARLIEST
-    for item in read(source, replace(reading, retracts=program.compiled.settings.revision)):
+    for item in read(source, replace(reading, retracts=program.settings.revision)):
         if isinstance(item, Row):
             last, start = item.event.end_time, item.event.start_time
         yield last, start, item

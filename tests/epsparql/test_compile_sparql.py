@@ -48,6 +48,14 @@ def test_bindings_are_terms_and_leave_out_what_is_unbound(ontology: Path) -> Non
     }  # fmt: skip
 
 
+def test_variables_may_have_the_names_of_other_columns() -> None:
+    query = "SELECT ?start ?Start ?event { ?start :p ?Start , ?event FILTER(?Start < ?event) }"
+    program = etalis.compile_sparql(PREFIX + query)
+    (match,) = push(program.engine(), 1, ":a :p 1 , 2 .")
+    assert {name: term.value for name, term in match.bindings.items()} == {"start": X + "a", "Start": "1", "event": "2"}
+    assert json.loads(program.results([match]))["head"]["vars"] == ["start", "Start", "event", "_start", "end"]
+
+
 def test_background_is_files_triples_or_what_from_names(ontology: Path) -> None:
     triples = list(ox.parse(ONTOLOGY, ox.RdfFormat.TURTLE))
     named = SENSORS.replace("{ { ?s a", f"FROM <{X}onto> {{ {{ ?s a")
@@ -200,6 +208,9 @@ def test_options_of_queries_are_refused_for_rules(tmp_path: Path, ontology: Path
     query.write_text(SENSORS)
     assert command("check", rules, "--background", ontology)[0] == ExitCode.USAGE
     assert command("run", query, "--rdf", ontology)[0] == ExitCode.USAGE
+    assert command("run", rules, ontology, "--output", "sparql")[0] == ExitCode.USAGE
+    stored = ("--background", ontology, "--output", "trig", "--to", tmp_path / "x.csv")
+    assert command("run", query, ontology, *stored)[0] == ExitCode.USAGE
 
 
 def test_the_background_is_replaced_while_an_engine_runs(tmp_path: Path) -> None:

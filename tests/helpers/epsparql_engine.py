@@ -12,9 +12,8 @@ from etalis.data.values import Value
 from etalis.engine import Engine
 from etalis.epsparql.meaning import Answer, StreamedTriple
 from etalis.errors import ProgramWarning
-from etalis.program import Program
 from etalis.runtime.lateness.watermark import DeadLetter, Stamp
-from etalis.sparql import compile_sparql
+from etalis.sparql import SparqlProgram, compile_sparql
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 from helpers.epsparql_examples import PREFIXES, VOCABULARY
@@ -22,7 +21,7 @@ from helpers.epsparql_examples import PREFIXES, VOCABULARY
 Triples = Sequence[tuple[Value, Value, Value]]
 
 
-def compile_case(query: str, background: Triples = (), **options: Any) -> Program:
+def compile_case(query: str, background: Triples = (), **options: Any) -> SparqlProgram:
     """Compile queries in the vocabulary of the examples; nothing is told of what looks wrong."""
     if "background" in options:
         options["background_predicates"] = options.pop("background")
@@ -53,7 +52,7 @@ def _term(value: Value) -> Any:
     return decode(value)
 
 
-def answers(found: Iterable[Event], program: Program) -> tuple[set[Answer], set[Answer]]:
+def answers(found: Iterable[Event], program: SparqlProgram) -> tuple[set[Answer], set[Answer]]:
     """Return rows and constructed triples as the meaning has them; the latter are of no query."""
     numbers = {head.name: number for number, head in enumerate(program.queries, 1)}
     rows, made = set(), set()

@@ -47,6 +47,7 @@ from etalis.language.syntax import (
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.relation import RELATIONS
 
+OUTER = sorted(name for name, relation in RELATIONS.items() if relation.alone is not None)
 SIGNS = [
     "+",
     "-",
@@ -176,6 +177,7 @@ def _sub_rule(head: EventPattern, pattern: Pattern, label: str | None) -> Patter
 def _extend_pattern(inner: st.SearchStrategy[Pattern]) -> st.SearchStrategy[Pattern]:
     return st.one_of(
         st.builds(Binary, st.sampled_from(sorted(RELATIONS)), inner, inner),
+        st.builds(Binary, st.sampled_from(OUTER), inner, inner, st.none(), st.sampled_from(("left", "right"))),
         st.builds(Or, inner, inner),
         st.builds(Negation, st.sampled_from(["cnot", "fnot"]), inner, inner),
         st.builds(NotWithin, inner, inner, times),

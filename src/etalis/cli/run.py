@@ -51,6 +51,7 @@ from etalis.formats import STANDARD_INPUT, feed
 from etalis.formats.row import reading_of
 from etalis.formats.written import TimeForm
 from etalis.logic.rdf.exact_terms import UNBOUND
+from etalis.sparql import SparqlProgram
 from etalis.temporal.duration import DurationError, to_duration
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, to_seconds
@@ -130,6 +131,8 @@ def run(
     """Run a program on a stream and show the complex events in it."""
     with reporting(), stopping() as asked:
         compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
+        if output in RESULT_FORMATS and (to is not None or not isinstance(compiled, SparqlProgram)):
+            raise typer.BadParameter(f"--output {output} shows results of queries (.rq, .epsparql), and stores none")
         found = reading_of(
             compiled.compiled, event=event, time=time, unit=unit, encoding=encoding, until=until,
             stream=UNBOUND if stream_ is None else f"<{stream_.strip('<>')}>",
@@ -153,7 +156,7 @@ def run(
         visible = to is not None or output not in AS_THEY_COME or not sys.stdout.isatty()
         try:
             found_here = session.matches(visible)
-            if output in RESULT_FORMATS and to is None:
+            if isinstance(compiled, SparqlProgram) and output in RESULT_FORMATS:
                 found_all = list(found_here)
                 engine.core.inputs.shown.dates |= form.dates
                 print(compiled.results(found_all, format=RESULT_FORMATS[output]))

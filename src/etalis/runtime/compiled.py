@@ -22,6 +22,8 @@ from etalis.language.skipping import skip_broken as skip_broken_clauses
 from etalis.language.syntax import Rule, Tree, Trigger
 from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
+from etalis.logic.knowledge.loaders import LoadedRows
+from etalis.logic.machine.database import Key
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.plan.explain.text import Explanation, explain_rules
@@ -82,6 +84,7 @@ class CompiledProgram:
         self.graphs = Graphs()
         self.skipped: tuple[Problem, ...] = ()  # the errors of clauses that were left out
         self.background: frozenset[Value] = frozenset()  # predicates of RDF that no stream may have
+        self.read_background: Callable[[Any], Mapping[Key, LoadedRows]] | None = None  # of queries: that of a source
         self._problems = problems
         self._strict = strict
         self._told: set[Problem] = set()  # one for all copies

@@ -21,6 +21,7 @@ from etalis.language.flags import PROPERTIES
 from etalis.language.goal_limits import goal_limits
 from etalis.language.ground_terms import ground
 from etalis.language.named_attributes import place_in_rule
+from etalis.language.outer.check_outer import find_cycles
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import event_rules, events_in, knowledge_changes, label_properties
 from etalis.language.same_rule import fits
@@ -47,6 +48,7 @@ from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
 from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, State
 from etalis.temporal.event import Event
+from etalis.temporal.relation import relations
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
@@ -311,7 +313,8 @@ class RuleSet:
         added = event_rules(Tree((parsed, *properties)))
         self.program.check_rules(added)
         around = Tree((*self.program.tree.items, parsed))
-        refused = tuple(refuse_effects(around, self.settings)) if self.settings.corrects else ()
+        refused = list(refuse_effects(around, self.settings)) if self.settings.corrects else []
+        refused += find_cycles([*(each for _, each in self.rules), *added], relations(self.settings.relations))
         if refused:
             raise ProgramError(*refused)
         self.generation += 1

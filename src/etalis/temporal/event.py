@@ -201,7 +201,9 @@ class Event(tuple[Any, ...]):
         term = self.kind.shown.term
         if term is None:
             raise AttributeError("bindings are those of an engine's events")
-        named = zip(self.kind.columns, self.args, strict=True)
+        kind = self.kind
+        names = kind.attributes if len(kind.attributes) == kind.arity else kind.columns
+        named = zip(names, self.args, strict=True)
         return {name: term(value) for name, value in named if value is not None and value != _UNBOUND}
 
     @property

@@ -333,10 +333,14 @@ class UnionOperator(ColumnOperator):
         return {name: rows[name] if name in rows else nulls(kind, count) for name, kind in types.items()}
 
     def _once(self, rows: Instances, doubles: Flags) -> Flags:
-        """Tell which matches are not those of an event that has matched with the same bindings."""
+        """Tell which matches are not those of an event that has matched with the same bindings.
+
+        A branch may also hold pairs that end with the event; these are told apart by their intervals.
+        """
         asked = np.flatnonzero(doubles)
         some = rows.take(asked)
-        sides = [Column("int", some.turn), *(some.column(v) for v in self.exports if v[0] != "$")]
+        interval = [Column("int", times) for times in (some.turn, some.start, some.end)]
+        sides = [*interval, *(some.column(v) for v in self.exports if v[0] != "$")]
         doubles[asked[KeyIndex(key_rows([sides], [len(asked)])[0]).first]] = False
         return ~doubles
 

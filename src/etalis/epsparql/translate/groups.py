@@ -15,6 +15,7 @@ from typing import Protocol, TypeAlias, assert_never
 from etalis.epsparql import syntax as q
 from etalis.epsparql.scope import is_sequence
 from etalis.epsparql.translate import expressions as e
+from etalis.epsparql.translate.elements import as_one_part, is_inner, read_aggregate, read_goal, read_values
 from etalis.epsparql.translate.missing import agreement, maybe, partners, witness
 from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.paths import expand
@@ -33,7 +34,6 @@ from etalis.epsparql.translate.solutions import (
     negation,
     pair,
     rename_pattern,
-    rename_term,
     test_with,
     union,
     variables_of,
@@ -41,21 +41,17 @@ from etalis.epsparql.translate.solutions import (
 from etalis.epsparql.translate.triples import AskedFacts, PatternScope
 from etalis.errors import ProgramError, Span
 from etalis.language.syntax import (
-    Aggregate,
-    Binary,
     Compound,
     Condition,
     Const,
     EventPattern,
     Negation,
-    Or,
     Pattern,
     Side,
     Term,
     Var,
     Within,
 )
-from etalis.language.traversal import postorder
 
 Filters: TypeAlias = tuple[q.FilterBy | q.Exists, ...]
 OPERATORS: dict[str, tuple[str, Side | None]] = {
@@ -156,13 +152,13 @@ class GroupTranslator:
             case q.Scoped(name=name, group=group):
                 return self.group(group, replace(scope, stream=self.names.term(name)))
             case q.Values():
-                return self.values(element)
+                return read_values(element, self.names, self.triples.facts)
             case q.SubSelect(query=query):
                 return self.project(self, query, replace(scope, seen=None))
             case q.Folded():
-                return self._folded(element)
+                return read_aggregate(element, self.names)
             case q.AskGoal(goal=goal):
-                return self._goal(goal)
+                return read_goal(goal, self.names)
             case q.Optional() | q.Minus() | q.BindAs() | q.FilterBy() | q.Exists():
                 raise AssertionError("no element by itself")
             case _:
@@ -180,41 +176,6 @@ class GroupTranslator:
             return self._element(expanded, scope)
         s, o = self.names.term(triple.subject), self.names.term(triple.object)
         return Solutions(timeless=self.paths.read(s, path, o, scope))
-
-    def values(self, values: q.Values) -> Solutions:
-        """Return the rows of VALUES as facts; UNDEF agrees with anything."""
-        variables = tuple(self.names.of(v.name) for v in values.variables)
-        if not values.rows:
-            return Solutions(timeless=Timeless((Const("fail"),), frozenset(variables)))
-        rounds: list[dict[tuple[Const | None, ...], None]] = []  # facts are a set, and these are a bag
-        for row in values.rows:
-            free = next((found for found in rounds if row not in found), None)
-            if free is None:
-                rounds.append(free := {})
-            free[row] = None
-        return union(self._value_facts(variables, tuple(rows)) for rows in rounds)
-
-    def _value_facts(self, variables: tuple[str, ...], rows: tuple[tuple[Const | None, ...], ...]) -> Solutions:
-        name = self.triples.facts.add_values(rows)
-        columns = zip(variables, zip(*rows, strict=True), strict=True)
-        sure = frozenset(v for v, cells in columns if all(cell is not None for cell in cells))
-        goal = Compound(name, tuple(map(Var, variables))) if variables else Const(name)
-        return Solutions(timeless=Timeless((goal,), sure, frozenset(variables) - sure))
-
-    def _folded(self, folded: q.Folded) -> Solutions:
-        triple = folded.triple
-        event = EventPattern("rdf", tuple(map(self.names.term, (triple.subject, triple.predicate, triple.object))))
-        value = None if folded.value is None else self.names.term(folded.value)
-        result = self.names.term(folded.result)
-        aggregated = variables_of(*(() if value is None else (value,)))
-        binds = (variables_of(*event.args) - aggregated) | variables_of(result)
-        return Solutions(Timed(Aggregate(folded.kind, value, event, result), binds))
-
-    def _goal(self, goal: Compound) -> Solutions:
-        renamed = rename_term(goal, {name: self.names.of(name) for name in variables_of(goal)})
-        if isinstance(renamed, Compound) and (renamed.name, len(renamed.args)) == ("rdf_store", 3):
-            renamed = replace(renamed, name="rdf")
-        return Solutions(timeless=Timeless((renamed,), NONE, variables_of(renamed)))
 
     # chains
 
@@ -252,7 +213,7 @@ class GroupTranslator:
         """Return the solutions of an operand that have a time."""
         timed = self._filter(operand.found, operand, filters, scope).timed
         assert timed is not None, "operands have a time"
-        return _whole(timed) if scope.is_blocked and not operand.is_sequence else timed
+        return as_one_part(timed) if scope.is_blocked and not operand.is_sequence else timed
 
     def _split(self, operand: GroupOperand, others: Names) -> tuple[Filters, Filters]:
         """Part the filters of a group that may be missing: its own, and those that see variables of the other side."""
@@ -363,7 +324,7 @@ class GroupTranslator:
         parts = list(e.conjuncts(expression))
         if timed is not None:
             lengths = [length for part in parts if (length := e.window(part)) is not None]
-            if lengths and self.infers_windows and _is_inner(timed.pattern):
+            if lengths and self.infers_windows and is_inner(timed.pattern):
                 timed = replace(timed, pattern=Within(timed.pattern, min(lengths)))
             timed = replace(timed, pattern=self._condition(timed, parts, lambda part: (part,)))
         if timeless is not None:
@@ -463,7 +424,7 @@ class GroupTranslator:
                 asked = negation(goal if test.negated else negation(goal))
                 timed = replace(timed, pattern=test_with(timed.pattern, "where", asked))
             if inner.timed is not None:
-                kept = timed if around.is_sequence else _whole(timed)
+                kept = timed if around.is_sequence else as_one_part(timed)
                 joined = self._joined(inner.timed, shared, timed.binds, scope, test.span, lifted)
                 local = {name: self.names.fresh(name) for name in sorted(inner.timed.binds - timed.binds)}
                 absent = rename_pattern(joined.pattern, local)
@@ -499,20 +460,3 @@ _NOTHING = EventPattern("nothing", ())  # a pattern that only its variables are 
 def _too_far(span: Span | None) -> ProgramError:
     message = "an expression deep inside of EXISTS looks at a variable from outside of it"
     return refuse(message, span, "write it as a FILTER of the group of EXISTS itself")
-
-
-def _whole(timed: Timed) -> Timed:
-    """Return a pattern that counts as one part, also where it is a sequence: a negation then looks inside all of it."""
-    pattern = timed.pattern
-    while isinstance(pattern, Condition | Within | Negation):
-        pattern = pattern.pattern
-    is_chain = isinstance(pattern, Binary) and pattern.operator == "seq" and pattern.alone is None
-    return replace(timed, pattern=Or(timed.pattern, timed.pattern)) if is_chain else timed
-
-
-def _is_inner(pattern: Pattern) -> bool:
-    """Tell whether all joins of a pattern are inner ones, so that a bound on the whole is one on every part."""
-    return not any(
-        isinstance(node, Aggregate) or (isinstance(node, Binary) and node.alone is not None)
-        for node in postorder(pattern)
-    )

@@ -14,6 +14,7 @@ from etalis.epsparql import syntax as q
 from etalis.epsparql.reads import Predicates
 from etalis.epsparql.scope import is_visible, selected
 from etalis.epsparql.translate.aggregates import slide
+from etalis.epsparql.translate.elements import read_values
 from etalis.epsparql.translate.groups import GroupTranslator
 from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.paths import PathTranslator
@@ -98,7 +99,7 @@ def solve(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) ->
     """Return the solutions of a query's body with its items."""
     found = reader.group(query.body, scope)
     if query.values is not None:
-        found = join(found, reader.values(query.values), reader.names)
+        found = join(found, read_values(query.values, reader.names, reader.triples.facts), reader.names)
     for item in query.items or ():
         if item.expression is not None:
             found = reader.bind(found, item.expression, item.variable)

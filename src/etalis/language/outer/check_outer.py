@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from etalis.errors import Problem
 from etalis.language import syntax as s
@@ -14,7 +14,7 @@ from etalis.language.outer.partner_conditions import missing_side
 from etalis.language.outer.strata import find_levels, most_levels
 from etalis.language.traversal import children, postorder
 from etalis.temporal.policy import Policy
-from etalis.temporal.relation import RELATIONS, relations
+from etalis.temporal.relation import RELATIONS, Relation, relations
 
 
 def check_outer(outline: Outline) -> Iterator[Problem]:
@@ -28,9 +28,14 @@ def check_outer(outline: Outline) -> Iterator[Problem]:
         yield from _unbounded(rule.pattern, bounded=bounded)
         yield from _counted(rule)
         yield from unkept(rule, policy)
-    most, table = most_levels(outline.rules), relations(outline.settings.relations)
-    levels, _ = find_levels(outline.rules, table)
-    for rule in rules:
+    yield from find_cycles(outline.rules, relations(outline.settings.relations))
+
+
+def find_cycles(rules: Iterable[s.Rule], table: Mapping[str, Relation]) -> Iterator[Problem]:
+    """Yield the operators that ask, at one stamp, whether their own result is missing."""
+    several = list(rules)
+    most, (levels, _) = most_levels(several), find_levels(several, table)
+    for rule in several if most else ():
         for node in postorder(rule.pattern):
             if isinstance(node, s.Binary) and levels.get(id(node), 0) > most:
                 missing = missing_side(node)[0]

@@ -301,7 +301,8 @@ class Compiler:
             return
         seen = self.remember(entry, "seen", stores.Doubles)
         values = "".join(f"{full[v]}, " for v in entry.node.exports if v[0] != "$")
-        with code.block(f"if {code.constant(seen)}.new({code.constant(self.state)}.current, ({values})):"):
+        key = f"({values}{t1}, {t2})"  # an alternative may also hold pairs that end with the event
+        with code.block(f"if {code.constant(seen)}.new({code.constant(self.state)}.current, {key}):"):
             self.deliver(code, entry, full, t1, t2)
 
     # joins

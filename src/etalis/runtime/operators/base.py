@@ -125,8 +125,8 @@ class Unmatched:
     """Instances of the side of a join that matches alone too, while they have no partner, by join key.
 
     Each has a timer; when it falls due, what is still here has taken part in no match. `window` is how long a partner
-    may take, None for none after its stamp. Law: an instance here is the one that waits in the store of its side; of equal ones as many are here as have no
-    partner. It begins with so many `values`, by which equal ones are told.
+    may take, None for none after its stamp. Law: an instance here is the one that waits in the store of its side; of
+    equal ones as many are here as have no partner. It begins with so many `values`, by which equal ones are told.
     """
 
     __slots__ = ("alive", "by_start", "emit", "groups", "level", "place", "schedule", "values", "window")

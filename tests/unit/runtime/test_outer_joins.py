@@ -1,0 +1,68 @@
+"""Rows without a partner at the doors of an engine: corrected by late partners, bounded in state, inserted by goals."""
+
+from __future__ import annotations
+
+import pytest
+
+import etalis
+from etalis import Stamp
+from etalis.errors import ProgramError
+
+pytestmark = pytest.mark.fast
+
+FALL = "r(C, A) <- (downrated(C, A) ?seq (price(C, X) seq price(C, Y) where Y < X)) within 1 h."
+LATE = {"out_of_order": "on", "ooo_window": 100, "reporting": "on_arrival"}
+
+
+def shown(events: object) -> list[str]:
+    return [str(event) for event in events]  # type: ignore[attr-defined]
+
+
+def test_a_late_partner_takes_the_row_without_it_back() -> None:
+    engine = etalis.compile(FALL, **LATE).engine(policy="unrestricted")
+    engine.push("price", "a", 10, at=2)
+    assert shown(engine.push("price", "a", 4, at=3)) == ["r(a, null) [2, 3]"]
+    assert shown(engine.push("downrated", "a", "m", at=1)) == ["-r(a, null) [2, 3]", "r(a, m) [1, 3]"]
+
+
+def test_a_partner_that_is_taken_back_leaves_the_row_alone() -> None:
+    engine = etalis.compile(FALL, revision_flag="on", **LATE).engine(policy="unrestricted")
+    engine.push("downrated", "a", "m", at=Stamp(1, id="rating"))
+    engine.push("price", "a", 10, at=2)
+    assert shown(engine.push("price", "a", 4, at=3)) == ["r(a, m) [1, 3]"]
+    assert shown(engine.retract("rating")) == ["-r(a, m) [1, 3]", "r(a, null) [2, 3]"]
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "recent"])
+def test_state_has_the_bound_of_the_window(policy: str) -> None:
+    engine = etalis.compile("r(X, Y) <- (a(X) seq? b(X, Y)) within 5.").engine(policy=policy)
+    rows = [row for t in range(2000) for row in (("a", t, t), *([("b", t, 1, t + 1)] if t % 2 else []))]
+    count = len([*engine.run(sorted(rows, key=lambda row: row[-1]))])
+    assert engine.waiting() <= 12
+    assert count + len(engine.close()) == 2000
+
+
+def test_a_goal_inserts_a_rule_with_a_part_that_may_be_missing() -> None:
+    engine = etalis.compile("x <- go do ins_event_rule((c(X) <- a(X) ?seq b)).").engine(policy="unrestricted")
+    engine.push("go", at=1)
+    assert shown(engine.push("b", at=2)) == ["c(null) [2, 2]"]
+
+
+def test_a_rule_that_closes_a_circle_is_refused_when_it_is_inserted() -> None:
+    engine = etalis.compile("r(X) <- a(X) equals? q(X).").engine(policy="unrestricted")
+    with pytest.raises(ProgramError, match="E243"):
+        engine.insert_rule("q(X) <- r(X) and s.")
+    assert not engine.push("a", 1, at=1)
+    assert shown(engine.close()) == ["r(1) [1, 1]"]
+
+
+def test_a_policy_that_forgets_is_refused_when_it_is_given() -> None:
+    program = etalis.compile("r(X, Y) <- a(X) equals? b(Y).")
+    with pytest.raises(ProgramError, match="E244"):
+        program.engine(policy="snoop_recent")
+
+
+def test_reports_name_what_is_awaited() -> None:
+    engine = etalis.compile("r(X, Y) <- (a(X) seq? b(Y)) within 5.").engine(policy="unrestricted")
+    engine.push("a", 1, at=1)
+    assert "not known yet whether it has a partner" in str(engine.report())
