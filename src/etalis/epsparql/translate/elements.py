@@ -6,6 +6,7 @@ And what must be known of the shape of a pattern: whether it is a sequence, and 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeAlias
 
 from etalis.epsparql import syntax as q
 from etalis.epsparql.translate.naming import VariableNames
@@ -28,13 +29,15 @@ from etalis.language.syntax import (
 )
 from etalis.language.traversal import postorder, rewrite_term, subterms
 
+ValueRow: TypeAlias = tuple[Const | None, ...]
+
 
 def read_values(values: q.Values, names: VariableNames, facts: AskedFacts) -> Solutions:
     """Return the rows of VALUES as facts; UNDEF agrees with anything."""
     variables = tuple(names.of(v.name) for v in values.variables)
     if not values.rows:
         return Solutions(timeless=Timeless((Const("fail"),), frozenset(variables)))
-    rounds: list[dict[tuple[Const | None, ...], None]] = []  # facts are a set, and these are a bag
+    rounds: list[dict[ValueRow, None]] = []  # facts are a set, and these are a bag
     for row in values.rows:
         free = next((found for found in rounds if row not in found), None)
         if free is None:
@@ -43,9 +46,7 @@ def read_values(values: q.Values, names: VariableNames, facts: AskedFacts) -> So
     return union(_value_facts(variables, tuple(rows), facts) for rows in rounds)
 
 
-def _value_facts(
-    variables: tuple[str, ...], rows: tuple[tuple[Const | None, ...], ...], facts: AskedFacts
-) -> Solutions:
+def _value_facts(variables: tuple[str, ...], rows: tuple[ValueRow, ...], facts: AskedFacts) -> Solutions:
     name = facts.add_values(rows)
     columns = zip(variables, zip(*rows, strict=True), strict=True)
     sure = frozenset(v for v, cells in columns if all(cell is not None for cell in cells))
