@@ -31,6 +31,8 @@ from etalis.formats import Item, Row, feed, read
 from etalis.formats.row import reading_of
 from etalis.language.attributes import Signature
 from etalis.language.check.checks import findings
+from etalis.language.read.imports import read_nothing
+from etalis.language.read.modules import resolve
 from etalis.language.read.parser import parse_collect
 from etalis.language.rules import events_in, labelled_rules
 from etalis.language.syntax import Compound, Const, EventDeclaration, Rule, Tree, Trigger
@@ -241,7 +243,9 @@ def _make_program(
     """Return the program of a translation, with rules beside it and the facts that it asks."""
     translated, facts = first.translation, first.facts
     beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
-    tree = Tree((*translated.tree.items, *_reported_beside(translated, beside), *beside.items), translated.tree.span)
+    items = (*translated.tree.items, *_reported_beside(translated, beside), *beside.items)
+    tree, missing = resolve(Tree(items, translated.tree.span), read_nothing)
+    unread += missing
     unread += _other_triples(beside, len(_triple_attributes(translated.tree)))
     found = findings(tree, frozenset(facts))
     kept = [problem for problem in map(_of_query, found) if problem is not None]

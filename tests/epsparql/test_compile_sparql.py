@@ -95,8 +95,8 @@ def test_a_streamed_predicate_is_read_in_both() -> None:
 def test_rules_run_beside_queries_and_read_them() -> None:
     program = etalis.compile_sparql(
         PREFIX + "REGISTER QUERY rise AS SELECT ?c { { ?c :p ?x } SEQ { ?c :p ?y } WITHIN 60 FILTER(?y > ?x) }",
-        rules="""big(C) <- rdf(C, '<http://x/p>', V) where V > 100.
-        twice(C) <- (rise(C) seq big(C)) within 60.""",
+        rules="""big(C) <- rdf(o: V, s: C, p: '<http://x/p>') where V > 100.
+        twice(C) <- (rise(c: C) seq big(C)) within 60.""",
     )
     engine = program.engine()
     found = [m for at, v in ((1, 1), (2, 2), (3, 200)) for m in push(engine, at, f":a :p {v} .")]

@@ -171,6 +171,9 @@ def test_a_policy_is_one_of_the_query() -> None:
         ),
         ("SELECT ?c { { ?c :p ?x FILTER NOT EXISTS { ?y :q ?z } } OPTIONALSEQ { ?c :r ?y } }", "E265"),
         ("SELECT ?c FROM :onto { ?c :p ?x }", "E266"),
+        ("REGISTER QUERY rdf AS SELECT ?a ?b ?c { ?a ?b ?c }", "E268"),
+        ("REGISTER QUERY seq AS ASK { ?c :p ?x }", "E268"),
+        ("REGISTER QUERY select_2 AS SELECT ?c { ?c :p ?x } ; SELECT ?c { ?c :p ?x }", "E268"),
     ],
 )
 def test_what_rules_do_not_say_is_refused(query: str, code: str) -> None:

@@ -14,10 +14,13 @@ from etalis.epsparql.translate.schema import StreamSchema
 from etalis.epsparql.translate.triples import AskedFacts
 from etalis.epsparql.translate.windows import WINDOW_LIMITS, WindowTranslator
 from etalis.epsparql.windows import is_windowed
+from etalis.errors import Problem, ProgramError
 from etalis.language import syntax as s
+from etalis.language.operators import PATTERN_WORDS
 
 _TRIPLE, _QUAD = ("s", "p", "o"), ("s", "p", "o", "g", "n")
 NO_SCHEMA = StreamSchema(())
+_WORDS = frozenset(("rdf", "select_event", "aggregate", "any", "iso", "not")) | PATTERN_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ def translate(
     not alone has other rules beside it, whose policy stays as it is. Steps of windows are counted from `origin`, in
     microseconds.
     """
+    heads = _find_heads(unit)
     facts = AskedFacts()
     has_graphs = names_graphs or any(map(_names_graph, unit.queries))
     chosen = policy or UNRESTRICTED
@@ -50,7 +54,6 @@ def translate(
         given = query.policy or (None if is_alone else chosen)
         made = windows.rules(query, number) if is_windowed(query) else query_rules(query, number, around)
         rules += _with_policy(made, number, given)
-    heads = tuple(head_of(query, number) for number, query in enumerate(unit.queries, 1))
     flag = s.SetFlag("event_consumption_policy", s.Const(chosen))
     items: list[s.Item] = [flag] if is_alone else []
     items += _declarations(heads, has_graphs)
@@ -61,6 +64,24 @@ def translate(
     items += [s.Declare(kind, tuple(names)) for kind, names in declared.items() if names]
     items += [*rules, *facts.clauses]
     return Translation(s.Tree(tuple(items), unit.span), {key: list(rows) for key, rows in facts.rows.items()}, heads)
+
+
+def _find_heads(unit: q.Unit) -> tuple[QueryHead, ...]:
+    """Return the heads of the queries; a name is that of one query, and no word of the rule language."""
+    heads: dict[str, QueryHead] = {}
+    found, problems = [], []
+    for number, query in enumerate(unit.queries, 1):
+        head = head_of(query, number)
+        found.append(head)
+        if head.columns is None:
+            continue
+        if head.name in _WORDS or head.name in heads:
+            what = "is that of another query" if head.name in heads else "has a meaning in rules"
+            problems.append(Problem("E268", f"the name {head.name} {what}", query.span, "register it by another name"))
+        heads[head.name] = head
+    if problems:
+        raise ProgramError(*problems)
+    return tuple(found)
 
 
 def _with_policy(rules: Iterator[s.Rule], number: int, policy: str | None) -> Iterator[s.Rule]:
