@@ -186,7 +186,7 @@ class _QueryCheck:
         mixed = [t for t in triples for p in plain_predicates(t.predicate) if self.known.reads(p) == BOTH]
         if len(mixed) > MAX_MIXED:
             message = f"{len(mixed)} patterns of a group may read the stream or the background, {MAX_MIXED} at most"
-            hint = "`background=` and `streamed=` say where predicates are read; or split the group"
+            hint = "`background_predicates=` and `streamed=` say where predicates are read; or split the group"
             self._add("E256", message, mixed[MAX_MIXED], hint)
 
     def _path(self, triple: s.Triple, is_scoped: bool) -> None:
