@@ -22,8 +22,8 @@ def close(
     """Return triples in the exact naming with all that they entail."""
     graph = Graph()
     for s, p, o in triples:
-        graph.add((_node(s), _node(p), _node(o)))  # type: ignore[arg-type]
-    entail(graph, rdfs=rdfs, transitive=[_node(p) for p in transitive])  # type: ignore[misc]
+        graph.add((_node(s), _node(p), _node(o)))  # type: ignore[arg-type] # a literal is no subject or predicate
+    entail(graph, rdfs=rdfs, transitive=[_node(p) for p in transitive])  # type: ignore[misc] # IRIs
     return [(_term(s), _term(p), _term(o)) for s, p, o in graph.triples]
 
 
