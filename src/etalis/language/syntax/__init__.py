@@ -8,6 +8,7 @@ parser. Durations and times are integers of microseconds; definition sections 1 
 from etalis.language.syntax.actions import (
     Abort,
     Action,
+    ActionStep,
     Await,
     Composed,
     Effect,
@@ -65,6 +66,7 @@ __all__ = [
     "Abort",
     "Action",
     "ActionClause",
+    "ActionStep",
     "Aggregate",
     "Alarm",
     "Always",

@@ -113,17 +113,5 @@ class SubjectTo:
     span: Span | None = place()
 
 
-Action: TypeAlias = (
-    FactChange
-    | Raise
-    | Effect
-    | Perform
-    | Composed
-    | IsoAction
-    | Possibility
-    | IfThenElse
-    | Skip
-    | Abort
-    | Await
-    | SubjectTo
-)
+ActionStep: TypeAlias = FactChange | Raise | Effect | Perform | Skip | Abort
+Action: TypeAlias = ActionStep | Composed | IsoAction | Possibility | IfThenElse | Await | SubjectTo
