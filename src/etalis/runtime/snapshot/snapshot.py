@@ -61,7 +61,7 @@ class SnapshotNames:
 
 def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
     """Return an engine's state as bytes; after another snapshot, what has changed since."""
-    if core.delivery.busy or core.run_loop.taking or core.state.queue or core.state.steps:
+    if core.delivery.busy or core.run_loop.taking or core.state.is_unsettled():
         hint = "take it between two calls of push, run or advance"
         raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
     book = Book(core.state.tokens, numbers=set() if core.input_names else None)
