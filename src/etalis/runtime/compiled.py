@@ -19,7 +19,7 @@ from etalis.language.outer.strata import MadeAtom, find_levels
 from etalis.language.read.imports import Reader
 from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
-from etalis.language.syntax import Rule, Tree, Trigger
+from etalis.language.syntax import Reaction, Rule, Tree, Trigger
 from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
 from etalis.logic.knowledge.loaders import LoadedRows
@@ -80,6 +80,7 @@ class CompiledProgram:
         self.tree = tree
         self.settings = settings
         self.rules: tuple[Rule, ...] = running_rules(tree)
+        self.reactions: tuple[Reaction, ...] = tuple(item for item in tree.items if isinstance(item, Reaction))
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
         self.skipped: tuple[Problem, ...] = ()  # the errors of clauses that were left out

@@ -44,6 +44,7 @@ from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.store import Doubles, count_instances
+from etalis.runtime.reactions.raising import RaisedLater
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
 from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, State
@@ -99,6 +100,7 @@ class RuleSet:
         self.memory: dict[Any, Any] = {}
         self.computed = program.knowledge.computed  # once, since stores are laid out by it
         self.pending = Pending()
+        self.later = RaisedLater(self.state)
         self.record = None if replays or not recorded else self._begin_record()
         horizon = NEVER if program.settings.corrects else program.settings.knowledge_horizon
         if self.record is not None:
@@ -272,7 +274,7 @@ class RuleSet:
         """Return who may set timers, by place."""
         owners: list[Owner] = [part for part in self.memory.values() if isinstance(part, Waiter | Unmatched)]
         owners += [ring for ring in self.heads.rings.values() if ring.kind.alive]
-        return {owner.place: owner for owner in (*owners, self.pending)}
+        return {owner.place: owner for owner in (*owners, self.pending, self.later)}
 
     def partitioning(self) -> Partitioning:
         """Return by what the events of the rules can be parted."""
