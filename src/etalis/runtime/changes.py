@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Literal
 
-from etalis.errors import ConditionError, EtalisError, EventError, Problem
+from etalis.errors import ConditionError, EtalisError, EventError, InputError, Problem
 from etalis.logic.errors import LogicError
 from etalis.logic.knowledge.facts import forget, learn
 from etalis.logic.knowledge.loaders import LoadedRows
@@ -88,7 +88,9 @@ class Changes:
             raise unfit(key, rows, "is not part of the program", "change a relation that the program has or calls")
         try:
             predicate = database.writable(*key)
-        except LogicError:
+        except LogicError as error:
+            if database.own(*key).is_state:
+                raise InputError(*error.problems) from None
             raise unfit(key, rows, "is built in or registered") from None
         if change.what == "replace" and not predicate.is_facts():
             raise unfit(key, rows, "has clauses other than facts")
