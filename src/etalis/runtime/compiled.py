@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -67,9 +67,10 @@ def compile_tree(
     if errors:
         raise ProgramError(*errors)
     program = CompiledProgram(tree, tuple(problems), settings(tree, flags), strict=strict)
-    refused = tuple(refuse_effects(tree, program.settings)) if program.settings.corrects else ()
-    if refused:
-        raise ProgramError(*refused)
+    if program.settings.corrects:
+        refused = [*refuse_effects(tree, program.settings), *program.refuse_reactions("where matches are taken back")]
+        if refused:
+            raise ProgramError(*refused)
     return program
 
 
@@ -174,6 +175,13 @@ class CompiledProgram:
     def is_reported(self, name: str, arity: int, conditions: Conditions | None = None) -> Reported:
         """Tell which events of a kind are reported: all of a head, or those that the triggers name."""
         return find_reported(self.triggers, name, arity, conditions)
+
+    def refuse_reactions(self, where: str) -> Iterator[Problem]:
+        """Yield the refusals of the program's reactions by what cannot run them."""
+        hint = "use reporting(on_watermark) for late events, and an engine for reactions"
+        for reaction in self.reactions:
+            name = "a reaction" if reaction.label is None else f"the reaction {reaction.label}"
+            yield Problem("E290", f"{name} cannot run {where}", reaction.span, hint)
 
     def check_rules(self, rules: Iterable[Rule]) -> None:
         """Check rules that come at run time beside those the program has."""
