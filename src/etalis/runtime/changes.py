@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Literal
 
-from etalis.errors import ConditionError, EtalisError, EventError, InputError, Problem
+from etalis.errors import ConditionError, EtalisError, EventError, Problem
 from etalis.logic.errors import LogicError
 from etalis.logic.knowledge.facts import forget, learn
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.machine.database import Database, Key
-from etalis.runtime.knowledge import unfit
+from etalis.runtime.knowledge import IS_STATE, unfit
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.state import NEVER, State
 from etalis.temporal.interval import to_seconds
@@ -86,11 +86,11 @@ class Changes:
         database, key, rows = self._database, change.key, change.rows
         if not database.calls(*key):
             raise unfit(key, rows, "is not part of the program", "change a relation that the program has or calls")
+        if database.state is not None and key in database.state.predicates:
+            raise unfit(key, rows, IS_STATE)
         try:
             predicate = database.writable(*key)
-        except LogicError as error:
-            if database.own(*key).is_state:
-                raise InputError(*error.problems) from None
+        except LogicError:
             raise unfit(key, rows, "is built in or registered") from None
         if change.what == "replace" and not predicate.is_facts():
             raise unfit(key, rows, "has clauses other than facts")

@@ -13,8 +13,8 @@ from etalis.language.check.checks import findings
 from etalis.language.check.goals import indicator, strip_wrappers
 from etalis.language.lower import load_clauses, new_database, to_logic
 from etalis.language.read.parser import parse_term
-from etalis.language.rules import knowledge_changes, state_predicates
-from etalis.language.syntax import Clause, Tree
+from etalis.language.rules import knowledge_changes
+from etalis.language.syntax import Clause, StateDeclaration, Tree
 from etalis.logic.builtins.table import PROTECTED
 from etalis.logic.knowledge.foreign import Function, install
 from etalis.logic.knowledge.loaders import LoadedRows
@@ -22,11 +22,12 @@ from etalis.logic.machine.database import Database, Key
 from etalis.logic.machine.fact_relation import FactRelation
 from etalis.logic.machine.machine import Frame, Machine
 from etalis.logic.solver import Solver
-from etalis.logic.terms.iso_errors import changed_state
 from etalis.logic.terms.unify import Term, deref, from_value, make_list
 from etalis.runtime.state import show_time
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
+
+IS_STATE = "is state: only actions change it"
 
 
 class Knowledge:
@@ -69,6 +70,12 @@ class Knowledge:
         """The types that the tables of these facts had, where all of one relation agree."""
         return self._types
 
+    @property
+    def _state(self) -> frozenset[Key]:
+        """The predicates of state."""
+        declared = [item.predicates for item in self._tree.items if isinstance(item, StateDeclaration)]
+        return frozenset((name, arity) for predicates in declared for name, arity, _ in predicates)
+
     def copied(self) -> Knowledge:
         """Return the same, to which more can be added."""
         other = Knowledge(self._tree)
@@ -83,8 +90,7 @@ class Knowledge:
         for function in functions:
             key = (function.name, function.arity)
             clauses = {indicator(strip_wrappers(c.head)) for c in self._tree.items if isinstance(c, Clause)}
-            taken = key in clauses or key in self._facts or key in state_predicates(self._tree)
-            if taken or (key[0], True) in knowledge_changes(self._tree).get(key, ()):
+            if key in clauses or key in self._facts or (key[0], True) in knowledge_changes(self._tree).get(key, ()):
                 message = f"{key[0]}/{key[1]} cannot be registered: the program has facts or clauses for it"
                 raise ProgramError(Problem("E231", message, hint="give the function another name, or its arity"))
             self._functions[key] = function
@@ -95,8 +101,8 @@ class Knowledge:
             key = (name, rows.arity)
             if key in PROTECTED or key in self._functions:
                 raise unfit(key, rows, "is built in or registered")
-            if key in state_predicates(self._tree):
-                raise InputError(*changed_state(*key).problems)
+            if key in self._state:
+                raise unfit(key, rows, IS_STATE, "write its first facts into the program")
         for name, rows in relations:
             key = (name, rows.arity)
             known, types = self._types.get(key), rows.types or (None,) * rows.arity

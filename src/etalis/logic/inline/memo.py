@@ -16,8 +16,8 @@ from etalis.logic.inline.purity import Clauses, pure_clauses
 from etalis.logic.inline.steps import DeclineError
 from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_lookup import Goal
-from etalis.logic.state.state_predicate import StatePredicate
 from etalis.logic.solver import Solver
+from etalis.logic.state.state_predicate import StatePredicate
 from etalis.logic.terms.unify import Term, Variable
 
 _MOST = 10_000  # answers that are kept

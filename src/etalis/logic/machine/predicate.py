@@ -44,7 +44,7 @@ class Watcher(Protocol):
 
 
 class Predicate:
-    """All clauses of one name and arity, in order; a fixed one takes none: it has code, or facts that actions change."""
+    """All clauses of one name and arity, in order; a fixed one takes none: it has code, or facts of state."""
 
     fixed = False
     is_state = False

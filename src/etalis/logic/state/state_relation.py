@@ -31,8 +31,8 @@ class StateRelation(FactRelation):
         self.places = tuple(range(key or arity))
         self.compounds = 0  # rows that live and hold a compound term
         self.key_of: Callable[[Row], Any] = itemgetter(*self.places) if self.places else tuple
-        self.identity: Index = {}
-        self._indexes[self.places] = self.identity
+        self.identity: dict[Any, int] = {}
+        self._indexes[self.places] = self.identity  # type: ignore[assignment]
         self.others: list[tuple[tuple[int, ...], Index]] = []  # the other indexes
 
     def row_key(self, row: Row) -> Any:
@@ -134,7 +134,7 @@ class StateRelation(FactRelation):
 
 def is_flat(row: Row) -> bool:
     """Tell whether a row has atoms and numbers alone."""
-    for x in row:
+    for x in row:  # noqa: SIM110 - a generator for each row would take most of the time
         if x.__class__ is tuple and x:
             return False
     return True
