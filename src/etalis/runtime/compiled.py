@@ -29,6 +29,7 @@ from etalis.plan import algebra as p
 from etalis.plan.explain.text import Explanation, explain_rules
 from etalis.plan.named_attributes import name_attributes
 from etalis.plan.rules import plan_rules
+from etalis.reactive.effects.registry import EffectRegistry
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.knowledge import Knowledge
 from etalis.runtime.rdf_graphs import Graphs
@@ -53,6 +54,7 @@ def compile_text(
     else:
         tree, problems = check_text(text, name, read=read, folder=folder, given=frozenset(added))
     program = compile_tree(tree, problems, flags=flags, strict=strict)
+    program.name = name
     program.skipped = tuple(skipped)
     program.knowledge.register(added.values())
     tell_warnings((problem for problem in problems if problem.code not in OPEN), strict=strict)
@@ -79,11 +81,13 @@ class CompiledProgram:
 
     def __init__(self, tree: Tree, problems: tuple[Problem, ...], settings: Settings, *, strict: bool = False) -> None:
         self.tree = tree
+        self.name = "<program>"  # by which keys of effects and outboxes know it
         self.settings = settings
         self.rules: tuple[Rule, ...] = running_rules(tree)
         self.reactions: tuple[Reaction, ...] = tuple(item for item in tree.items if isinstance(item, Reaction))
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
+        self.effect_registry = EffectRegistry()
         self.skipped: tuple[Problem, ...] = ()  # the errors of clauses that were left out
         self.background: frozenset[Value] = frozenset()  # predicates of RDF that no stream may have
         self.read_background: Callable[[Any], Mapping[Key, LoadedRows]] | None = None  # of queries: that of a source
