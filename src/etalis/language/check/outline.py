@@ -62,9 +62,7 @@ class Outline:
     @cached_property
     def steps(self) -> tuple[s.Action, ...]:
         """Every node of every action."""
-        return tuple(
-            node for item in self.program.items for action in actions_of(item) for node in walk_action(action)
-        )
+        return tuple(node for item in self.program.items for action in actions_of(item) for node in walk_action(action))
 
     @cached_property
     def declared(self) -> dict[g.Indicator, s.EventDeclaration]:
