@@ -122,8 +122,8 @@ def _build_core(
             union = ModelUnion(scope.outer, tests, receive)
             build(left, union.receive, scope)
             build(right, union.receive, scope)
-        case s.NotWithin(pattern=left, absent=absent, duration=duration):
-            absence = Absence(world, duration, _blocking(absent, left, scope), tests, receive, scope.standing)
+        case s.NotWithin(pattern=left, absent=absent):
+            absence = Absence(world, core, _blocking(absent, left, scope), tests, receive, scope.standing)
             build(left, absence.receive, _beside(scope, absent))
         case s.Repeat():
             inside = _inside_repeat(scope, core)
@@ -149,10 +149,10 @@ def _build_outer(core: s.Binary, tests: Tests, receive: Receiver, scope: Scope) 
     def after(x: Instance) -> None:
         pass_on(tests(replace(x, first=x.end, last=x.start)), receive)
 
-    def level() -> int:
-        return 0 if relation.sequential else world.levels.get(id(core), 1)
+    def order() -> tuple[int, int]:
+        return 0 if relation.sequential else world.levels.get(id(core), 1), world.stages.get(id(core), 0)
 
-    alone = ModelAlone(world, side, relation.alone[side], scope.window, level, after, scope.standing)
+    alone = ModelAlone(world, side, relation.alone[side], scope.window, order, after, scope.standing)
     key = _key(left, right, inner)
     made = ModelJoin(world, relation, scope.policy, key, Tests(goals, scope.window), after, alone)
     joined = world.instead(core, made)
@@ -240,8 +240,9 @@ def _test(modifier: s.Pattern, core: s.Pattern, scope: Scope) -> Iterator[tuple[
         case s.Negation(operator="cnot", pattern=left, absent=absent):
             between = _blocking(absent, left, scope)
             yield False, _unless(lambda x: between(x, lambda c: _lies(c, *gap(x))))
-        case s.Negation(pattern=left, absent=absent):
-            before, window = _blocking(absent, left, scope), scope.window
+        case s.Negation(pattern=left, absent=absent, window=own):
+            before = _blocking(absent, left, scope)
+            window = min((w for w in (own, scope.window) if w is not None), default=None)
             yield False, _unless(lambda x: before(x, lambda c: _precedes(c, x, window)))
         case s.Isolated():
             yield False, _unless(lambda x: _is_disturbed(x, *gap(x), scope.world))

@@ -57,22 +57,30 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """`pattern cnot absent` or `pattern fnot absent`; `NOT(C).[A,B]` reads as cnot over seq."""
+    """`pattern cnot absent` or `pattern fnot absent`; `NOT(C).[A,B]` reads as cnot over seq.
+
+    `window` is how far back an `fnot` looks at most, whatever the windows around it; constraints alone give it.
+    """
 
     operator: str
     pattern: Pattern
     absent: Pattern
     span: Span | None = place()
+    window: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NotWithin:
-    """`A seq (not C within d)`: no C until `duration` after the end of `pattern`."""
+    """`A seq (not C within d)`: no C until `duration` after the end of `pattern`.
+
+    With `before` no C may lie in so much time before that end either; constraints alone give it.
+    """
 
     pattern: Pattern
     absent: Pattern
     duration: int
     span: Span | None = place()
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
