@@ -17,9 +17,9 @@ from etalis.language.check.effects import acts_on_run, find_effects, reads_clock
 from etalis.language.flags import Settings, settings
 from etalis.language.outer.strata import MadeAtom, find_levels, find_stages
 from etalis.language.read.imports import Reader
-from etalis.language.rules import declarations, event_rules
+from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
-from etalis.language.syntax import Rule, Tree, Trigger
+from etalis.language.syntax import Reaction, Rule, Tree, Trigger
 from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
 from etalis.logic.knowledge.loaders import LoadedRows
@@ -79,7 +79,8 @@ class CompiledProgram:
     def __init__(self, tree: Tree, problems: tuple[Problem, ...], settings: Settings, *, strict: bool = False) -> None:
         self.tree = tree
         self.settings = settings
-        self.rules: tuple[Rule, ...] = event_rules(tree)
+        self.rules: tuple[Rule, ...] = running_rules(tree)
+        self.reactions: tuple[Reaction, ...] = tuple(item for item in tree.items if isinstance(item, Reaction))
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
         self.skipped: tuple[Problem, ...] = ()  # the errors of clauses that were left out
@@ -118,7 +119,7 @@ class CompiledProgram:
     def attributes(self) -> dict[tuple[str, int], tuple[str, ...]]:
         """Names of attributes, by kind of event: declared, of those that rules make also as heads name them."""
         declared = {kind: tuple(a for a, _ in d.attributes) for kind, d in declarations(self.tree).items()}
-        return {**declared, **name_attributes((rule.head for rule in self.rules), declared)}
+        return {**declared, **name_attributes((rule.head for rule in self.rules if not rule.hidden), declared)}
 
     def settings_under(self, policy: str | None) -> Settings:
         """Return the settings, with another consumption policy if one is given; refuse one that does not exist."""

@@ -29,7 +29,7 @@ def check_outer(outline: Outline) -> Iterator[Problem]:
 
 
 def find_cycles(rules: Iterable[s.Rule], table: Mapping[str, Relation]) -> Iterator[Problem]:
-    """Yield the operators, and the absences that look back, that ask at one stamp whether their own result is missing."""
+    """Yield operators, and absences that look back, that ask at one stamp whether their own result is missing."""
     several = list(rules)
     yield from _stage_cycles(several, table)
     most, (levels, _) = most_levels(several), find_levels(several, table)
@@ -49,9 +49,9 @@ def _stage_cycles(rules: list[s.Rule], table: Mapping[str, Relation]) -> Iterato
             stage = stages.get(id(node), 0)
             if isinstance(node, s.NotWithin) and node.before is not None and stage > min(most, MOST_STAGES):
                 if stage > most:
-                    message = "`requires` asks for its own violation: whether this has come may, at one stamp, depend on it"
+                    message = "`requires` asks for its own violation: at one stamp, that may be what this depends on"
                 else:
-                    message = f"more than {MOST_STAGES // 2} constraints depend, at one stamp, on the violations of others"
+                    message = f"at one stamp, over {MOST_STAGES // 2} constraints depend on each other's violations"
                 hint = "let what is required come from other events, or write `after within`"
                 yield Problem("E243", message, node.absent.span or node.span, hint)
 
