@@ -109,8 +109,10 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
             return Draft("tick", data={"time": time, "place": 0 if span is None else span.start})
         case s.Binary(alone="left" | "right"):
             return _draft_outer(pattern, c, outer)
-        case s.Binary(operator=operator, left=left, right=right):
-            return _draft_binary(operator, left, right, c, outer)
+        case s.Binary(operator=operator, left=left, right=right, apart=apart):
+            draft = _draft_binary(operator, left, right, c, outer)
+            draft.data["apart"] = apart
+            return draft
         case s.Or():
             branches = [_draft(b, c, outer) for b in _alternatives(pattern)]
             sure = frozenset.intersection(*(b.sure for b in branches))
@@ -380,10 +382,11 @@ def _finish_join(
     sequential = draft.data["relation"].sequential
     marks = {"$first", "$last"}
     below = (need - marks) | shared
+    inner = sequential and not draft.data.get("apart")
     token = frozenset({"$token"} if draft.data["policy"].consume or sequential else ())
-    need_a = (below - {"$token"}) | ({"$first"} & need if sequential else frozenset()) | token
+    need_a = (below - {"$token"}) | ({"$first"} & need if inner else frozenset()) | token
     # what comes last in a sequence never waits, so nothing goes when it is consumed
-    need_b = (below - {"$token"}) | ({"$last"} & need if sequential else token)
+    need_b = (below - {"$token"}) | ({"$last"} & need if inner else frozenset() if sequential else token)
     left, right = _finish(a, frozenset(need_a), c), _finish(b, frozenset(need_b), c)
     alone = draft.data.get("alone")
     return p.Join(draft.data["relation"], draft.data["policy"], left, right, tests, exports, alone)

@@ -225,6 +225,7 @@ class ModelJoin:
     tests: Tests
     emit: Receiver
     alone: ModelAlone | None = None
+    apart: bool = False
     stores: tuple[list[Instance], list[Instance]] = field(default_factory=lambda: ([], []))
 
     def receive(self, side: int, x: Instance) -> None:
@@ -252,7 +253,9 @@ class ModelJoin:
         start, end = self.relation.interval(a.interval, b.interval)
         told = a.told(b.start if self.relation.sequential else None) | tell(b)
         pair = whole(start, end, bindings, a.parts | b.parts, settled(told))
-        return replace(pair, first=a.first, last=b.last) if self.relation.sequential else pair
+        if not self.relation.sequential:
+            return pair
+        return replace(pair, first=a.end, last=b.start) if self.apart else replace(pair, first=a.first, last=b.last)
 
     def _store(self, side: int, x: Instance, *, matched: bool) -> bool:
         """Let an instance wait as the policy says; tell whether it is one of its own (definition 13.16)."""

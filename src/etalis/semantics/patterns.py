@@ -113,9 +113,10 @@ def _build_core(
             opened = Opened(Folding(fold, _groups(fold, beside.outer), tests, receive, scope))
             _build_left(left, opened.receive_opener, _beside(scope, fold))
             build(fold.pattern, opened.receive_element, _inside_fold(beside, fold))
-        case s.Binary(operator=operator, left=left, right=right):
+        case s.Binary(operator=operator, left=left, right=right, apart=apart):
             relation, policy = world.relations[operator], _policy_of(operator, scope)
-            joined = world.instead(core, ModelJoin(world, relation, policy, _key(left, right, scope), tests, receive))
+            join_made = ModelJoin(world, relation, policy, _key(left, right, scope), tests, receive, apart=apart)
+            joined = world.instead(core, join_made)
             _build_left(left, lambda x: joined.receive(0, x), _beside(scope, right))
             build(right, lambda x: joined.receive(1, x), _beside(scope, left))
         case s.Or(left=left, right=right):

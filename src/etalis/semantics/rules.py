@@ -149,7 +149,7 @@ class Rules:
         self.world.levels, _ = find_levels((made.rule for made in self.built), self.world.relations)
         self.world.stages, _ = find_stages((made.rule for made in self.built), self.world.relations)
         self.growing = growing_events(made.rule for made in self.built)
-        others = (item for item in self.program.items if not isinstance(item, s.Rule))
+        others = (item for item in self.program.items if not isinstance(item, s.Rule | s.Constraint))
         self.world.kinds = frozenset(known_events(s.Tree((*others, *(made.rule for made in self.built)))))
 
 

@@ -294,15 +294,15 @@ class JustificationChecker:
                     where = where_missing(row, alone, step.part.window, x.start, x.end)
                     _same_absence(beside, looked_for, where, x)
                     yield from ([y] for y in record.lone(step.part, x, looks=not POLICIES[policy].restricts))
-            case s.Binary(operator=operator), _:
+            case s.Binary(), _:
                 lefts, rights = sides
                 if len(lefts) == len(rights) == 1:
-                    yield from ([y] for a in lefts[0] for b in rights[0] for y in record.pair(operator, a, b))
+                    yield from ([y] for a in lefts[0] for b in rights[0] for y in record.pair(core, a, b))
                     return
                 several, others = (rights, lefts[0]) if len(lefts) == 1 else (lefts, rights[0])
                 for other in others:
                     pairs = [[(x, other) if several is lefts else (other, x) for x in each] for each in several]
-                    made = [[y for a, b in each for y in record.pair(operator, a, b)] for each in pairs]
+                    made = [[y for a, b in each for y in record.pair(core, a, b)] for each in pairs]
                     if all(made):
                         yield [each[0] for each in made]
 

@@ -36,7 +36,8 @@ class TimePoint:
 class Binary:
     """Two patterns under a temporal relation: a key of `temporal.relation.RELATIONS` (`seq`, `and`, ...).
 
-    `alone` is the side that matches without a partner too: `a seq? b` has it left, `a ?seq b` right.
+    `alone` is the side that matches without a partner too: `a seq? b` has it left, `a ?seq b` right. Where it is
+    `apart`, its sides are one part each of a sequence, whatever they are; constraints alone say so.
     """
 
     operator: str
@@ -44,6 +45,7 @@ class Binary:
     right: Pattern
     span: Span | None = place()
     alone: Side | None = None
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,15 +212,15 @@ class RunRecord:
         row = self.relations[core.operator]
         others = self.matches(part.below[1 if core.alone == "left" else 0]) if looks else ()
         pairs = [(x, other) if core.alone == "left" else (other, x) for other in others]
-        if any(self.outer_pair(part, core.operator, a, b) for a, b in pairs):
+        if any(self.outer_pair(part, core, a, b) for a, b in pairs):
             return []
         due = end_alone(row, core.alone, part.window, x.start, x.end)
         is_at_once = row.sequential and core.alone == "right"
         return [one(x.start, due, x.bound, x.events, x.known if is_at_once else self.moment(due))]
 
-    def outer_pair(self, part: TextPart, operator: str, a: Sighting, b: Sighting) -> list[Sighting]:
+    def outer_pair(self, part: TextPart, core: s.Binary, a: Sighting, b: Sighting) -> list[Sighting]:
         """Return what two matches make that are partners under an operator of which one part may be missing."""
-        fits = [y for y in self.pair(operator, a, b) if part.window is None or y.end - y.start <= part.window]
+        fits = [y for y in self.pair(core, a, b) if part.window is None or y.end - y.start <= part.window]
         return [z._replace(first=z.end, last=z.start) for y in fits for z in self.partners(part, y)]
 
     def others(self, own: frozenset[int]) -> Iterator[Sighting]:
@@ -252,7 +252,7 @@ class RunRecord:
             case s.TimePoint(time=time):
                 yield one(time, time, {}, frozenset(), self.moment(time))
             case s.Binary(operator=operator, alone="left" | "right" as alone):
-                yield from (y for a, b in product(*sides) for y in self.outer_pair(part, operator, a, b))
+                yield from (y for a, b in product(*sides) for y in self.outer_pair(part, core, a, b))
                 yield from (y for x in sides[0 if alone == "left" else 1] for y in self.lone(part, x, looks=True))
             case s.Binary(operator="seq", right=s.Repeat() as repeat):
                 yield from (y for a in sides[0] for x in sides[1] for y in self.repeated(part, repeat, a, x))
@@ -262,8 +262,8 @@ class RunRecord:
                 yield from (y for a in sides[0] for y in self._totals(part, fold, a))
             case s.Aggregate() as fold:
                 yield from self._totals(part, fold, None)
-            case s.Binary(operator=operator):
-                yield from (y for a, b in product(*sides) for y in self.pair(operator, a, b))
+            case s.Binary() as core:
+                yield from (y for a, b in product(*sides) for y in self.pair(core, a, b))
             case s.Or():
                 yield from (x._replace(first=x.end, last=x.start) for side in sides for x in side)
             case s.NotWithin(duration=duration):
@@ -278,14 +278,16 @@ class RunRecord:
         bound = bind(leaf.args, event.args, {}) if fits else None
         return [] if bound is None else [self.at(place)._replace(bound=bound)]
 
-    def pair(self, operator: str, a: Sighting, b: Sighting) -> list[Sighting]:
+    def pair(self, core: s.Binary, a: Sighting, b: Sighting) -> list[Sighting]:
         """Return what two matches make under an operator."""
-        row, bound = self.relations[operator], join(a.bound, b.bound)
+        row, bound = self.relations[core.operator], join(a.bound, b.bound)
         if bound is None or not row.holds(a.times, b.times) or (row.sequential and not a.is_before(b.start)):
             return []
         known = max(a.known[0], b.known[0]), max(a.known[1], b.known[1])
         pair = one(*row.interval(a.times, b.times), bound, a.events | b.events, known)
-        return [pair._replace(first=a.first, last=b.last) if row.sequential else pair]
+        if not row.sequential:
+            return [pair]
+        return [pair._replace(first=a.end, last=b.start) if core.apart else pair._replace(first=a.first, last=b.last)]
 
     def awaited(self, part: TextPart, duration: int, x: Sighting) -> list[Sighting]:
         """Return what is left of a match when nothing has come in time."""

@@ -226,11 +226,11 @@ class Measure:
             return self._leaf(node, choice, failed)
         sides = [choice.extents[x.number] for x in node.below]
         match core:
-            case s.Binary(operator=operator):
+            case s.Binary(operator=operator, apart=apart):
                 a, b = sides
                 row = self.tester.relations[operator]
                 self._relate(node, row, a, b, failed)
-                return pair(row, a, b)
+                return pair(row, a, b, apart=apart)
             case s.NotWithin(duration=duration):
                 return self._await(node, sides[0], duration, failed)
             case _:
