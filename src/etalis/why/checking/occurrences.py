@@ -251,7 +251,7 @@ class RunRecord:
                 yield from (x for place in range(len(self.events)) for x in self.take(part.core, place))
             case s.TimePoint(time=time):
                 yield one(time, time, {}, frozenset(), self.moment(time))
-            case s.Binary(operator=operator, alone="left" | "right" as alone):
+            case s.Binary(alone="left" | "right" as alone) as core:
                 yield from (y for a, b in product(*sides) for y in self.outer_pair(part, core, a, b))
                 yield from (y for x in sides[0 if alone == "left" else 1] for y in self.lone(part, x, looks=True))
             case s.Binary(operator="seq", right=s.Repeat() as repeat):
