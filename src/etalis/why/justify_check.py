@@ -26,7 +26,7 @@ from etalis.why import justification as j
 from etalis.why.checking.elements import WrongNode, WrongNodeError, check_fold, check_run, combine
 from etalis.why.checking.occurrences import RunRecord, Sighting, one
 from etalis.why.checking.rule_text import TextModifier, TextPart, arrange, bind, ground, named
-from etalis.why.missing_parts import Where, where_missing
+from etalis.why.missing_parts import Where, where_absent, where_missing
 
 
 class _CheckedRule(NamedTuple):
@@ -266,10 +266,10 @@ class JustificationChecker:
                 yield [one(time, time, {}, frozenset(), record.moment(time))]
             case s.Or(), _:
                 yield from ([x._replace(first=x.end, last=x.start)] for x in sides[0][0])
-            case s.NotWithin(duration=duration, absent=absent), j.Awaited(nothing=nothing):
+            case s.NotWithin(absent=absent), j.Awaited(nothing=nothing):
                 for x in sides[0][0]:
-                    _same_absence(nothing, absent, (x.end, x.end + duration, "gap", True, False), x)
-                    yield from ([y] for y in record.awaited(step.part, duration, x))
+                    _same_absence(nothing, absent, where_absent(core, x.end), x)
+                    yield from ([y] for y in record.awaited(step.part, core, x))
             case s.Repeat() | s.Binary(operator="seq", right=s.Repeat()), _:
                 runs = [
                     list(check_run(record, step.part, body, lefts, elements, policy, step.followed, every))

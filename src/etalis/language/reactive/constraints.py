@@ -45,6 +45,23 @@ def expand(constraint: s.Constraint, kinds: Collection[Kind]) -> tuple[s.Rule, .
             return tuple(_rule(constraint, followed) for followed in _wrongly_followed(constraint, required, kinds))
 
 
+def stands_for(clause: s.Item, rule: s.Rule) -> bool:
+    """Tell whether a clause is a constraint that a rule stands for, not one that a sub-rule of it stands in."""
+    return isinstance(clause, s.Constraint) and rule.head.name == VIOLATED and rule.label == clause.label
+
+
+def constraint_of(rule: s.Rule) -> s.Constraint | None:
+    """Return the constraint that a rule stands for where no pattern of a rule says the same."""
+    label = rule.label or ""
+    match rule.pattern:
+        case s.NotWithin(pattern=pattern, absent=absent, duration=duration, before=int()):
+            return s.Constraint(label, pattern, absent, "around", duration, rule.span)
+        case s.Negation(pattern=pattern, absent=absent, window=int() as window):
+            return s.Constraint(label, pattern, absent, "before", window, rule.span)
+        case _:
+            return None
+
+
 def told_variables(pattern: s.Pattern) -> tuple[str, ...]:
     """Return the variables of a constrained pattern that its violations tell, by first occurrence.
 
@@ -138,4 +155,3 @@ def _says_something(arg: s.Term, each: Alternative, shared: frozenset[str]) -> b
         return True
     everywhere = [v.name for v in variables(*each.event.args, *each.goals)]
     return not arg.name.startswith("_#") and (arg.name in shared or everywhere.count(arg.name) > 1)
-

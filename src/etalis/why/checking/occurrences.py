@@ -27,7 +27,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 from etalis.temporal.relation import relations
 from etalis.why.checking.rule_text import Bound, TextModifier, TextPart, bind, ground, join, limits
-from etalis.why.missing_parts import Where, end_alone
+from etalis.why.missing_parts import Where, end_alone, where_absent, where_before
 
 _EVER = 1 << 200
 
@@ -179,7 +179,7 @@ class RunRecord:
     def where(self, part: TextPart, modifier: TextModifier, x: Sighting) -> Where:
         """Return where an absence or `iso` looks: from, to, its name, and whether the bounds are open."""
         if isinstance(modifier.pattern, s.Negation) and modifier.pattern.operator == "fnot":
-            return None if modifier.window is None else x.end - modifier.window, x.end, "before", False, True
+            return where_before(modifier.pattern, modifier.window, x.end)
         core = part.core
         if isinstance(core, s.Binary) and core.alone is None and self.relations[core.operator].sequential:
             return x.first, x.last, "gap", True, True
@@ -266,8 +266,8 @@ class RunRecord:
                 yield from (y for a, b in product(*sides) for y in self.pair(core, a, b))
             case s.Or():
                 yield from (x._replace(first=x.end, last=x.start) for side in sides for x in side)
-            case s.NotWithin(duration=duration):
-                yield from (y for x in sides[0] for y in self.awaited(part, duration, x))
+            case s.NotWithin() as core:
+                yield from (y for x in sides[0] for y in self.awaited(part, core, x))
             case _:
                 raise AssertionError("no core")
 
@@ -289,11 +289,11 @@ class RunRecord:
             return [pair]
         return [pair._replace(first=a.end, last=b.start) if core.apart else pair._replace(first=a.first, last=b.last)]
 
-    def awaited(self, part: TextPart, duration: int, x: Sighting) -> list[Sighting]:
+    def awaited(self, part: TextPart, absence: s.NotWithin, x: Sighting) -> list[Sighting]:
         """Return what is left of a match when nothing has come in time."""
-        due = x.end + duration
+        due = x.end + absence.duration
         assert part.absent is not None
-        blocked = self.find(part.absent, (x.end, due, "gap", True, False), x)
+        blocked = self.find(part.absent, where_absent(absence, x.end), x)
         return [] if blocked else [one(x.start, due, x.bound, x.events, self.moment(due))]
 
     def elements(self, part: TextPart, a: Sighting | None, x: Sighting, names: frozenset[str]) -> list[Sighting]:
