@@ -41,7 +41,7 @@ def write_reactive(to: NodePrinter, item: s.ReactiveItem) -> str:
     """Write a clause of reactive rules without its full stop."""
     match item:
         case s.Reaction(pattern=pattern, condition=condition):
-            tested = "" if condition is None else f" if {to.operand(condition, CONDITION)}"
+            tested = "" if condition is None else f" if {_asked(to, condition, CONDITION)}"
             first = _first(to, to.pattern(pattern, PATTERN))
             text = f"on {first}{tested} do {write_action(to, item.action, ACTION)}"
             more = (("else", item.otherwise), ("undo", item.undo))
@@ -50,7 +50,7 @@ def write_reactive(to: NodePrinter, item: s.ReactiveItem) -> str:
         case s.ActionClause(head=head, body=body):
             return f"action {_first(to, _goal(to, head))} :- {write_action(to, body, ACTION)}"
         case s.Always(goal=goal):
-            return f"always {_first(to, to.operand(goal, _BODY))}"
+            return f"always {_first(to, _asked(to, goal, _BODY))}"
         case s.Constraint():
             return f"constraint {format_atom(item.label)}: {_constraint(to, item)}"
         case s.StateDeclaration(predicates=predicates):
@@ -135,6 +135,13 @@ def _test(to: NodePrinter, test: s.Perform | s.Possibility) -> str:
             return f"{_test(to, s.Perform(first))}, {_test(to, s.Perform(rest))}"
         case _:
             return write_action(to, test, ACTION_OPERATORS["->"].left)
+
+
+def _asked(to: NodePrinter, goal: s.Term, limit: int) -> str:
+    """Write a goal; one named like a word of patterns joins nothing: last(L, X)."""
+    if isinstance(goal, s.Compound) and goal.name in PATTERN_WORDS and len(goal.args) == 2:
+        return _goal(to, goal)
+    return to.operand(goal, limit)
 
 
 def _goal(to: NodePrinter, goal: s.Term) -> str:
