@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         SnapshotError,
     )
     from etalis.program import Program, compile, compile_file  # noqa: A004
+    from etalis.reactive.effects.attempts import Refused, Unknown
     from etalis.runtime.comparison import Difference
     from etalis.runtime.lateness.watermark import DeadLetter, Stamp
     from etalis.runtime.reporting.report import Report, ReportError
@@ -46,13 +47,14 @@ else:  # for a type checker every name would be one that `__getattr__` knows
             ),
             "etalis.data.values": ("Struct",),
             "etalis.program": ("Program", "compile", "compile_file"),
+            "etalis.reactive.effects.attempts": ("Refused", "Unknown"),
             "etalis.runtime.comparison": ("Difference",),
             "etalis.runtime.lateness.watermark": ("DeadLetter", "Stamp"),
             "etalis.runtime.reporting.report": ("Report", "ReportError"),
             "etalis.sparql": ("compile_sparql",),
             "etalis.temporal.event": ("Event", "Retraction"),
         },
-        modules=("cases", "errors", "testing"),
+        modules=("cases", "effects", "errors", "testing"),
     )
 
 announce("etalis.pictures.explanations")  # prints explanations as pictures
@@ -74,6 +76,7 @@ __all__ = [
     "Program",
     "ProgramError",
     "ProgramWarning",
+    "Refused",
     "Report",
     "ReportError",
     "ReportWarning",
@@ -81,6 +84,7 @@ __all__ = [
     "SnapshotError",
     "Stamp",
     "Struct",
+    "Unknown",
     "compile",
     "compile_file",
     "compile_sparql",

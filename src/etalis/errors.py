@@ -114,7 +114,7 @@ class ConditionError(EtalisError):
     kind: Hashable = None  # what it has in common with others of the same goal
 
 
-class Failure(ConditionError):
+class Failure(ConditionError):  # noqa: N818  the word of the definition
     """A reaction without an execution: nothing of it was done, and what comes after it goes on.
 
     `bindings` are those of its match, on the `interval` (start and end in seconds); `input` is the number of the input

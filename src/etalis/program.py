@@ -21,6 +21,7 @@ from etalis.logic.knowledge.foreign import functions
 from etalis.logic.knowledge.loaders import load_rows
 from etalis.logic.rdf.load import RdfOptions
 from etalis.plan.explain.text import write_text
+from etalis.reactive.effects.registry import RETRIES, EffectRegistry
 from etalis.runtime.comparison import Difference, compare_matches
 from etalis.runtime.compiled import NOTHING, CompiledProgram, compile_text
 from etalis.runtime.core import Ahead, EngineOptions
@@ -82,9 +83,11 @@ def compile_file(
     if text is None:
         raise ProgramError(Problem("E100", f"cannot read the program {where}", hint="check the path"))
     reader = read or read_below(where.parent if imports is None else imports, encoding)
-    return Program(
+    program = Program(
         compile_text(text, str(where), reader, flags=flags, register=given, strict=strict, skip_broken=skip_broken)
     )
+    program.compiled.name = where.name  # wherever it lies
+    return program
 
 
 def _refuse_file(text: Any) -> None:
@@ -121,6 +124,11 @@ class Program:
             raise AttributeError(f"a program has no {name}")
 
     # what it is
+
+    @property
+    def name(self) -> str:
+        """What keys of effects and outboxes know it by: the name it was compiled with, or that of its file."""
+        return self.compiled.name
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -189,6 +197,23 @@ class Program:
         Without an arity the function is both, a test and a function of one argument more.
         """
         self.compiled.knowledge.register(functions(name, function, arity))
+
+    def effect(
+        self, name: str, function: Callable[..., Any], *, compensate: Callable[..., Any] | None = None,
+        retries: int = RETRIES, arity: int | None = None,
+    ) -> None:  # fmt: skip
+        """Say what makes the effect of a name, in engines made from now on, and what compensates it.
+
+        Both are called with the arguments and `key=`. A function that returns has made the effect; if it raises it is
+        called again, `retries` times, unless it raises `etalis.Refused`. Where it raises `etalis.Unknown`, it may have
+        happened. The arity is that of the function, unless it is given.
+        """
+        self.effects.register(name, function, compensate, retries, arity)
+
+    @property
+    def effects(self) -> EffectRegistry:
+        """The effects that have been registered."""
+        return self.compiled.effect_registry
 
     def load_facts(self, name: str, source: Any, columns: Sequence[str | int] | None = None) -> int:
         """Add the rows of a table as facts, in engines made from now on; return how many.

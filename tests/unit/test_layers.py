@@ -17,7 +17,8 @@ TWICE = {"Change", "Source"}  # of a case and of knowledge; of a text and of a p
 
 GROUND = {"errors", "data", "logic", "temporal"}
 LANGUAGE = GROUND | {"language"}
-ENGINE = LANGUAGE | {"plan", "runtime"}
+REACTIVE = LANGUAGE | {"reactive"}
+ENGINE = REACTIVE | {"plan", "runtime"}
 COLUMNS = ENGINE | {"columnar", "formats"}
 TABLES = COLUMNS | {"tables"}
 CASES = {"cases"}
@@ -28,9 +29,10 @@ MAY_IMPORT = {
     "logic": {"errors", "data", "temporal"},
     "temporal": {"errors", "data"},
     "language": GROUND,
-    "semantics": LANGUAGE,
+    "reactive": LANGUAGE,
+    "semantics": REACTIVE,
     "epsparql": LANGUAGE,
-    "plan": LANGUAGE,
+    "plan": REACTIVE,
     "runtime": ENGINE,
     "columnar": ENGINE,
     "formats": ENGINE,
@@ -45,7 +47,7 @@ MAY_IMPORT = {
     "testing": COLUMNS | CASES | {"lazy", "semantics", "spark", "api"},
     "cli": TABLES | CASES | {"why", "pictures", "spark", "pipeline", "testing", "api", "detect", "epsparql"},
 }
-API = {"__init__", "program", "engine", "sparql"}
+API = {"__init__", "program", "engine", "sparql", "effects"}
 
 
 def layer_of(module: str) -> str:

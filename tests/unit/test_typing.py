@@ -81,9 +81,9 @@ def test_a_program_shows_what_a_host_may_do() -> None:
     program = etalis.compile(PROGRAM)
     told = {name for name in (*dir(etalis.Program), *vars(program)) if not name.startswith("_")}
     assert told == {
-        "code", "compare", "compiled", "detect", "engine", "explain", "explain_dot", "explain_svg", "implied",
-        "justify", "load_facts", "load_rdf", "on", "picture", "problems", "register", "restore", "signatures",
-        "skipped", "why_not",
+        "code", "compare", "compiled", "detect", "effect", "effects", "engine", "explain", "explain_dot",
+        "explain_svg", "implied", "justify", "load_facts", "load_rdf", "name", "on", "picture", "problems", "register",
+        "restore", "signatures", "skipped", "why_not",
     }  # fmt: skip
     assert {name for name in vars(program.engine()) if not name.startswith("_")} == {
         "core", "program", "push", "restored"

@@ -188,8 +188,9 @@ class Sheet:
         return InputError(Problem("E413", message, span, hint))
 
     def read(
-        self, lines: Iterable[_Line], reader: Callable[[str], _Item], between: re.Pattern[str] = _NEXT, form: str = _EVENT
-    ) -> tuple[_Item, ...]:
+        self, lines: Iterable[_Line], reader: Callable[[str], _Item], between: re.Pattern[str] = _NEXT,
+        form: str = _EVENT,
+    ) -> tuple[_Item, ...]:  # fmt: skip
         """Read what stands in lines, comments aside; `; ` parts several of it in one line."""
         found: list[_Item] = []
         for number, line in lines:

@@ -6,12 +6,11 @@ local there, unless the reaction uses it elsewhere: then it counts as it would i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings, mentioned
-from etalis.language.traversal import children, fold, names, terms, variables
+from etalis.language.traversal import action_variables, children, fold, names, terms, variables
 
 Names: TypeAlias = frozenset[str]
 _TERMS = (s.Var, s.Const, s.Compound, s.ListTerm)
@@ -70,37 +69,3 @@ def used_variables(reaction: s.Reaction) -> Names:
     several = (reaction.action, reaction.otherwise, reaction.undo)
     used = names(v for action in several if action is not None for v in action_variables(action))
     return used if reaction.condition is None else used | names(variables(reaction.condition))
-
-
-def action_variables(action: s.Action) -> Iterator[s.Var]:
-    """Yield every occurrence of a variable in an action, from left to right."""
-    waiting: list[s.Action | s.Term] = [action]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, _TERMS):
-            yield from variables(part)
-        else:
-            waiting.extend(reversed(_in_action(part)))
-
-
-def _in_action(action: s.Action) -> tuple[s.Action | s.Term, ...]:
-    """Return what stands directly in an action."""
-    match action:
-        case s.FactChange(fact=term) | s.Effect(call=term) | s.Perform(goal=term):
-            return (term,)
-        case s.Raise(event=event, after=after):
-            return (event,) if after is None else (event, after)
-        case s.Composed(left=left, right=right):
-            return (left, right)
-        case s.IsoAction(action=inner) | s.Possibility(action=inner):
-            return (inner,)
-        case s.IfThenElse(test=test, action=inner, otherwise=otherwise):
-            return (test, inner, otherwise)
-        case s.Await(pattern=pattern):
-            return tuple(s.Var(name) for name in named_variables(pattern))
-        case s.SubjectTo(action=inner, constraint=constraint):
-            return (inner, constraint)
-        case s.Skip() | s.Abort():
-            return ()
-        case _:
-            assert_never(action)

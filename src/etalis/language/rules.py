@@ -137,6 +137,12 @@ def declarations(program: s.Tree) -> Mapping[Indicator, s.EventDeclaration]:
     return {(d.name, len(d.attributes)): d for d in program.items if isinstance(d, s.EventDeclaration)}
 
 
+def state_predicates(program: s.Tree) -> Mapping[Indicator, int | None]:
+    """Return the predicates whose facts actions change, each with the length of its key if it has one."""
+    declared = [item for item in program.items if isinstance(item, s.StateDeclaration)]
+    return {(name, arity): key for item in declared for name, arity, key in item.predicates}
+
+
 def knowledge_changes(program: s.Tree) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
     """Return by kind of event which facts one of its attributes goes (False) or comes (True); the former first.
 

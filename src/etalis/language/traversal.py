@@ -240,3 +240,58 @@ def rewrite_action(action: s.Action, change: Callable[[s.Action], s.Action]) -> 
                 changes[field] = results[id(old)]
         results[id(node)] = change(replace(node, **changes) if changes else node)
     return results[id(action)]
+
+
+def actions_of(item: object) -> tuple[s.Action, ...]:
+    """Return the actions of a clause, in their written order."""
+    match item:
+        case s.Reaction(action=action, otherwise=otherwise, undo=undo):
+            return tuple(part for part in (action, otherwise, undo) if part is not None)
+        case s.ActionClause(body=body):
+            return (body,)
+        case _:
+            return ()
+
+
+def with_actions(item: s.Item, change: Callable[[s.Action], s.Action]) -> s.Item:
+    """Return a clause with its actions changed."""
+    match item:
+        case s.Reaction(action=action, otherwise=otherwise, undo=undo):
+            return replace(
+                item,
+                action=change(action),
+                otherwise=None if otherwise is None else change(otherwise),
+                undo=None if undo is None else change(undo),
+            )
+        case s.ActionClause(body=body):
+            return replace(item, body=change(body))
+        case _:
+            return item
+
+
+def patterns_of(item: object) -> tuple[s.Pattern, ...]:
+    """Return the patterns of a clause of reactive rules, those that its actions await included."""
+    match item:
+        case s.Reaction(pattern=pattern):
+            own: tuple[s.Pattern, ...] = (pattern,)
+        case s.Constraint(pattern=pattern, required=required):
+            own = (pattern,) if required is None else (pattern, required)
+        case _:
+            own = ()
+    return (*own, *(p for action in actions_of(item) for node in walk_action(action) for p in action_patterns(node)))
+
+
+def with_patterns(item: s.Item, change: Callable[[s.Pattern], s.Pattern]) -> s.Item:
+    """Return a clause of reactive rules with its patterns changed."""
+
+    def change_node(node: s.Action) -> s.Action:
+        return replace(node, pattern=change(node.pattern)) if isinstance(node, s.Await) else node
+
+    item = with_actions(item, lambda action: rewrite_action(action, change_node))
+    match item:
+        case s.Reaction(pattern=pattern):
+            return replace(item, pattern=change(pattern))
+        case s.Constraint(pattern=pattern, required=required):
+            return replace(item, pattern=change(pattern), required=None if required is None else change(required))
+        case _:
+            return item

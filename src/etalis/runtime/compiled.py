@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -29,6 +29,7 @@ from etalis.plan import algebra as p
 from etalis.plan.explain.text import Explanation, explain_rules
 from etalis.plan.named_attributes import name_attributes
 from etalis.plan.rules import plan_rules
+from etalis.reactive.effects.registry import EffectRegistry
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.knowledge import Knowledge
 from etalis.runtime.rdf_graphs import Graphs
@@ -53,6 +54,7 @@ def compile_text(
     else:
         tree, problems = check_text(text, name, read=read, folder=folder, given=frozenset(added))
     program = compile_tree(tree, problems, flags=flags, strict=strict)
+    program.name = name
     program.skipped = tuple(skipped)
     program.knowledge.register(added.values())
     tell_warnings((problem for problem in problems if problem.code not in OPEN), strict=strict)
@@ -67,9 +69,10 @@ def compile_tree(
     if errors:
         raise ProgramError(*errors)
     program = CompiledProgram(tree, tuple(problems), settings(tree, flags), strict=strict)
-    refused = tuple(refuse_effects(tree, program.settings)) if program.settings.corrects else ()
-    if refused:
-        raise ProgramError(*refused)
+    if program.settings.corrects:
+        refused = [*refuse_effects(tree, program.settings), *program.refuse_reactions("where matches are taken back")]
+        if refused:
+            raise ProgramError(*refused)
     return program
 
 
@@ -78,11 +81,13 @@ class CompiledProgram:
 
     def __init__(self, tree: Tree, problems: tuple[Problem, ...], settings: Settings, *, strict: bool = False) -> None:
         self.tree = tree
+        self.name = "<program>"  # by which keys of effects and outboxes know it
         self.settings = settings
         self.rules: tuple[Rule, ...] = running_rules(tree)
         self.reactions: tuple[Reaction, ...] = tuple(item for item in tree.items if isinstance(item, Reaction))
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
+        self.effect_registry = EffectRegistry()
         self.skipped: tuple[Problem, ...] = ()  # the errors of clauses that were left out
         self.background: frozenset[Value] = frozenset()  # predicates of RDF that no stream may have
         self.read_background: Callable[[Any], Mapping[Key, LoadedRows]] | None = None  # of queries: that of a source
@@ -174,6 +179,13 @@ class CompiledProgram:
     def is_reported(self, name: str, arity: int, conditions: Conditions | None = None) -> Reported:
         """Tell which events of a kind are reported: all of a head, or those that the triggers name."""
         return find_reported(self.triggers, name, arity, conditions)
+
+    def refuse_reactions(self, where: str) -> Iterator[Problem]:
+        """Yield the refusals of the program's reactions by what cannot run them."""
+        hint = "use reporting(on_watermark) for late events, and an engine for reactions"
+        for reaction in self.reactions:
+            name = "a reaction" if reaction.label is None else f"the reaction {reaction.label}"
+            yield Problem("E290", f"{name} cannot run {where}", reaction.span, hint)
 
     def check_rules(self, rules: Iterable[Rule]) -> None:
         """Check rules that come at run time beside those the program has."""

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from etalis.language import syntax as s
 from etalis.language.check import goals as g
-from etalis.language.traversal import rewrite, rewrite_action, rewrite_term
+from etalis.language.traversal import rewrite, rewrite_action, rewrite_term, with_actions, with_patterns
 
 Rename = Callable[[str, int | None], str]  # of an event with named attributes, the arity is not known yet
 
@@ -81,49 +81,38 @@ def _renamed(item: s.Item, new: Rename, label: _Labels) -> s.Item:
 
 
 def _reactive(item: s.ReactiveItem, new: Rename, label: _Labels) -> s.Item:
-    match item:
-        case s.Reaction(condition=goal, otherwise=otherwise, undo=undo):
-            return replace(
-                item,
-                pattern=rewrite(item.pattern, lambda node: _pattern(node, new, label)),
-                action=_action(item.action, new, label),
-                condition=None if goal is None else _goal(goal, new),
-                otherwise=None if otherwise is None else _action(otherwise, new, label),
-                undo=None if undo is None else _action(undo, new, label),
-                label=label.of(item.label),
-            )
-        case s.ActionClause(head=head, body=body):
-            return replace(item, head=_goal(head, new), body=_action(body, new, label))
-        case s.Always(goal=goal):
-            return replace(item, goal=_goal(goal, new))
-        case s.Constraint(pattern=pattern, required=required):
-            found = replace(item, pattern=rewrite(pattern, lambda node: _pattern(node, new, label)))
-            if required is not None:
-                found = replace(found, required=rewrite(required, lambda node: _pattern(node, new, label)))
-            return replace(found, label=label.prefix + item.label)
-        case s.StateDeclaration(predicates=predicates):
-            return replace(item, predicates=tuple((new(name, arity), arity, key) for name, arity, key in predicates))
-        case _:
-            assert_never(item)
-
-
-def _action(action: s.Action, new: Rename, label: _Labels) -> s.Action:
     def change(node: s.Action) -> s.Action:
-        match node:
-            case s.FactChange(fact=fact):
-                return replace(node, fact=_name(fact, new))
-            case s.Raise(event=event):
-                return replace(node, event=_name(event, new))
-            case s.Perform(goal=goal):
-                return replace(node, goal=_goal(goal, new))
-            case s.Await(pattern=pattern):
-                return replace(node, pattern=rewrite(pattern, lambda inner: _pattern(inner, new, label)))
-            case s.SubjectTo(constraint=constraint):
-                return replace(node, constraint=rewrite_term(constraint, lambda _, term: _step(term, new)))
-            case _:
-                return node
+        return _action(node, new)
 
-    return rewrite_action(action, change)
+    found = with_patterns(item, lambda pattern: rewrite(pattern, lambda node: _pattern(node, new, label)))
+    found = with_actions(found, lambda action: rewrite_action(action, change))
+    match found:
+        case s.Reaction(condition=goal):
+            return replace(found, condition=None if goal is None else _goal(goal, new), label=label.of(found.label))
+        case s.ActionClause(head=head):
+            return replace(found, head=_goal(head, new))
+        case s.Always(goal=goal):
+            return replace(found, goal=_goal(goal, new))
+        case s.Constraint():
+            return replace(found, label=label.prefix + found.label)
+        case s.StateDeclaration(predicates=predicates):
+            return replace(found, predicates=tuple((new(name, arity), arity, key) for name, arity, key in predicates))
+        case _:
+            raise AssertionError(found)
+
+
+def _action(node: s.Action, new: Rename) -> s.Action:
+    match node:
+        case s.FactChange(fact=fact):
+            return replace(node, fact=_name(fact, new))
+        case s.Raise(event=event):
+            return replace(node, event=_name(event, new))
+        case s.Perform(goal=goal):
+            return replace(node, goal=_goal(goal, new))
+        case s.SubjectTo(constraint=constraint):
+            return replace(node, constraint=rewrite_term(constraint, lambda _, term: _step(term, new)))
+        case _:
+            return node
 
 
 def _step(term: s.Term, new: Rename) -> s.Term:

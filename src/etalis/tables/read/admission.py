@@ -18,7 +18,7 @@ from etalis.errors import InputError, Problem
 from etalis.logic.knowledge.arrow_columns import in_one, table_without_views, to_list
 from etalis.runtime.lateness.future_events import find_ahead
 from etalis.runtime.state import BEGINNING
-from etalis.tables.read.rejected_rows import Refused, screen
+from etalis.tables.read.rejected_rows import RefusedRows, screen
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class TableAdmission:
             self.latest = max(self.latest, int(rows.end.max()))
             return rows
         found = list(find_ahead(rows.end.tolist(), self.latest, self.ahead))
-        refused = Refused(np.array([row for row, _ in found]), tuple(reason for _, reason in found))
+        refused = RefusedRows(np.array([row for row, _ in found]), tuple(reason for _, reason in found))
         self.refuse(rows.table, refused, "ahead")
         keep = np.ones(len(rows.end), bool)
         keep[[row for row, _ in found]] = False
@@ -109,7 +109,7 @@ class TableAdmission:
         self.latest = max(self.latest, int(kept.end.max())) if len(kept.end) else self.latest
         return kept
 
-    def refuse(self, table: Any, refused: Refused, cause: str = "unreadable") -> None:
+    def refuse(self, table: Any, refused: RefusedRows, cause: str = "unreadable") -> None:
         """Note rows that cannot be taken, as far as they can be told."""
         rows = table.take(pa.array(refused.rows))
         moments = [self._moments(rows, name) for name in (self.frame.times[0], self.frame.times[-1])]

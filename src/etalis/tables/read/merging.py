@@ -18,7 +18,7 @@ from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.runtime.lateness.future_events import describe_ahead, last_end
 from etalis.runtime.state import BEGINNING
 from etalis.tables.read.admission import Arrived, TableAdmission
-from etalis.tables.read.rejected_rows import Refused
+from etalis.tables.read.rejected_rows import RefusedRows
 
 Pieces: TypeAlias = Sequence[Arrived]  # of each table some rows, perhaps none
 
@@ -131,5 +131,5 @@ def _within(rows: Arrived, admission: TableAdmission, latest: int, ahead: int) -
     count = int(np.searchsorted(rows.end, last_end(latest, ahead), "right"))
     if count < len(rows.end):
         reasons = tuple(describe_ahead(end, latest, ahead) for end in rows.end[count:].tolist())
-        admission.refuse(rows.table, Refused(np.arange(count, len(rows.end)), reasons), "ahead")
+        admission.refuse(rows.table, RefusedRows(np.arange(count, len(rows.end)), reasons), "ahead")
     return _cut(rows, 0, count)

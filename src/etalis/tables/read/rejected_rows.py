@@ -27,7 +27,7 @@ _TRUTHS = pa.array(["true", "false"])
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedRows:
     """Rows of a table, by number, in order, and for each what is wrong with it."""
 
     rows: Any
@@ -43,7 +43,7 @@ class Refused:
         return pa.array(keep)
 
 
-NONE = Refused(np.zeros(0, np.int64), ())
+NONE = RefusedRows(np.zeros(0, np.int64), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ class Screened:
     table: Any
     start: Any
     end: Any
-    refused: Refused
+    refused: RefusedRows
 
 
 def find_refused(
     table: Any, times: Sequence[str], unit: str, parts: Sequence[Part], tag: str | None = None,
     made: Collection[str] = (),
-) -> Refused:  # fmt: skip
+) -> RefusedRows:  # fmt: skip
     """Return the rows of a table that cannot be taken.
 
     `times` are the columns of time, `tag` the one that names the event (None: all rows are of the first part), `made`
@@ -92,7 +92,7 @@ def screen(
 def _find(
     table: Any, read: Sequence[Times], times: Sequence[str], unit: str, parts: Sequence[Part], tag: str | None,
     made: Collection[str],
-) -> Refused:  # fmt: skip
+) -> RefusedRows:  # fmt: skip
     found: dict[int, str] = {}
     tags = None if tag is None else _coded(in_one(table[tag]))
     if tags is not None:
@@ -107,7 +107,7 @@ def _find(
     if not found:
         return NONE
     rows = sorted(found)
-    return Refused(np.array(rows, np.int64), tuple(found[row] for row in rows))
+    return RefusedRows(np.array(rows, np.int64), tuple(found[row] for row in rows))
 
 
 def _coded(tags: Any) -> Any:

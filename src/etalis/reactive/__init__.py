@@ -1,0 +1,1 @@
+"""Reactive rules: actions over facts, all or nothing, and what they do outside."""

@@ -1,0 +1,77 @@
+"""The transactions that an engine remembers: those that are open or stuck, and all that may have to be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+from etalis.errors import InputError, Problem
+from etalis.reactive.effects.transaction import Cause, Transaction
+
+Settled: TypeAlias = Literal["done", "undone"]
+UNSETTLED = ("open", "stuck")
+
+
+class Ledger:
+    """Transactions by id, in the order in which they were made; `heard` is how much of the outbox's news is known."""
+
+    def __init__(self) -> None:
+        self.heard = 0
+        self._kept: dict[str, Transaction] = {}
+
+    def put(self, transaction: Transaction) -> None:
+        """Remember a transaction, or what has become of it."""
+        self._kept[transaction.id] = transaction
+
+    def find(self, id: str) -> Transaction | None:  # noqa: A002
+        """Return the transaction of an id, if it is remembered."""
+        return self._kept.get(id)
+
+    def forget(self, id: str) -> None:  # noqa: A002
+        """Forget a transaction."""
+        self._kept.pop(id, None)
+
+    def forget_before(self, end: int) -> None:
+        """Forget what is over of matches that ended before a moment."""
+        for each in list(self._kept.values()):
+            if each.cause.interval[1] < end and each.state not in UNSETTLED:
+                self.forget(each.id)
+
+    def all(self) -> tuple[Transaction, ...]:
+        return tuple(self._kept.values())
+
+    def unsettled(self) -> tuple[Transaction, ...]:
+        """Return the transactions that are open or stuck."""
+        return tuple(t for t in self._kept.values() if t.state in UNSETTLED)
+
+    def next_attempt(self, cause: Cause) -> Cause:
+        """Return the cause as that of the attempt after those that are remembered."""
+        while cause.id in self._kept:
+            cause = replace(cause, attempt=cause.attempt + 1)
+        return cause
+
+    def settle(self, id: str, how: Settled) -> Transaction:  # noqa: A002
+        """Take the word of a person for what became of a stuck transaction."""
+        found = self._kept.get(id)
+        if how not in ("done", "undone"):
+            message = f"{how!r} is no end of a transaction"
+            raise InputError(Problem("E808", message, hint="engine.settle(id, 'done' or 'undone')"))
+        if found is None or found.state != "stuck":
+            hint = "engine.transactions() shows those that are stuck, with their ids"
+            raise InputError(Problem("E808", f"there is no stuck transaction {id}", hint=hint))
+        settled = replace(found, state=how)
+        self._kept[id] = settled
+        return settled
+
+    def save(self) -> list[tuple[Any, ...]]:
+        """Return all of it as plain data."""
+        return [("heard", self.heard), *(("transaction", t.to_cells()) for t in self._kept.values())]
+
+    def load(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Put back what was saved."""
+        for kind, content in rows:
+            if kind == "heard":
+                self.heard = content
+            else:
+                self.put(Transaction.from_cells(content))
