@@ -22,6 +22,7 @@ from etalis.logic.knowledge.loaders import load_rows
 from etalis.logic.rdf.load import RdfOptions
 from etalis.plan.explain.text import write_text
 from etalis.reactive.effects.registry import RETRIES, EffectRegistry
+from etalis.reactive.effects.sink import EffectSink
 from etalis.runtime.comparison import Difference, compare_matches
 from etalis.runtime.compiled import NOTHING, CompiledProgram, compile_text
 from etalis.runtime.core import Ahead, EngineOptions
@@ -247,6 +248,7 @@ class Program:
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
         limits: Mapping[str, object] = NOTHING, ahead: Ahead = None,
         wall: Callable[[], Any] | None = None, strict: bool = False, justification: str | None = None,
+        effects: EffectSink | None = None,
     ) -> Engine:  # fmt: skip
         """Return a fresh engine for one stream of events.
 
@@ -256,13 +258,14 @@ class Program:
         `ahead` (seconds, a text such as "10 min" or a timedelta, -1 for none) before `max_ahead`: an event that ends
         further ahead of the latest time before it, or of the clock `wall` if there is one, is a dead letter and moves
         nothing. `strict` makes errors of what `engine.report` would say. `justification` is `off`, `ids` (events know
-        the numbers of the inputs they are made of, as with `parts`) or `full` (`engine.justify` explains them).
+        the numbers of the inputs they are made of, as with `parts`) or `full` (`engine.justify` explains them). What
+        reactions do outside goes to `effects`, in the place of the functions that are registered.
         """
         return Engine(
             self,
             EngineOptions(
                 policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict,
-                justification,
+                justification, effects=effects,
             ),
         )  # fmt: skip
 
@@ -273,6 +276,7 @@ class Program:
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
         limits: Mapping[str, object] = NOTHING, ahead: Ahead = None,
         wall: Callable[[], Any] | None = None, strict: bool = False, justification: str | None = None,
+        effects: EffectSink | None = None,
     ) -> Engine:  # fmt: skip
         """Return an engine that goes on from a snapshot and the deltas after it, in the order they were taken.
 
@@ -281,7 +285,7 @@ class Program:
         """
         options = EngineOptions(
             policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict,
-            justification,
+            justification, effects=effects,
         )  # fmt: skip
         return restore(partial(Engine, self), data, options)
 
