@@ -18,14 +18,13 @@ from etalis.errors import EtalisError, LimitError, Problem
 from etalis.language import syntax as s
 from etalis.language.event_goals import raised_event
 from etalis.language.flags import Settings
-from etalis.language.lower import to_logic, to_term
-from etalis.language.printer import print_term
+from etalis.language.lower import to_logic
 from etalis.language.rules import declarations, reaction_rules
 from etalis.language.steps import Occur
 from etalis.logic.solver import Solver
 from etalis.reactive.execution import Failed, Label, SearchLimits
 from etalis.reactive.meaning import FactSets, Meaning
-from etalis.reactive.terms import Names, action_clauses, to_action
+from etalis.reactive.terms import ActionProgram, Names
 from etalis.semantics.matches import Bindings, Instance, ModelDeadline, Numbers, World, alarm_time, ground
 
 
@@ -63,10 +62,8 @@ class ModelReactor:
         self.reactions = [item for item in program.items if isinstance(item, s.Reaction)]
         self.solver, self.world, self.notes = solver, world, notes
         self.declared = {name: item for (name, _), item in declarations(program).items()}
-        always = [(to_term(a.goal, {}), print_term(a.goal)) for a in program.items if isinstance(a, s.Always)]
-        limits = SearchLimits(settings.max_path, settings.max_tries)
-        self.actions = action_clauses(program.items)
-        self.meaning = Meaning(solver, self.actions, always, limits)
+        self.program = ActionProgram.of(program)
+        self.meaning = Meaning(solver, self.program, SearchLimits(settings.max_path, settings.max_tries))
         self.most = settings.max_reactions
         self.waiting: list[ReactionMatch] = []
         self.stamp: int | None = None
@@ -125,7 +122,7 @@ class ModelReactor:
         refused: set[Label] = set()
         while True:
             names: Names = {}
-            term = to_action(action, names, self.actions)
+            term = self.program.action(action, names)
             found, state = self.meaning.execute(term, names, self.notes.state, bindings, frozenset(refused))
             self._see(self.notes.state)
             if isinstance(found, Failed):
