@@ -268,8 +268,8 @@ class _History:
     def _fall_due(self, now: int) -> None:
         """Make one step of the alarms that are due or, if none is, of the absences whose left side ended last."""
         due = [d for d in self.world.deadlines if d.due == now]
-        latest = max(d.since for d in due)
-        taken = [d for d in due if d.since == latest]
+        first = max(d.turn for d in due)
+        taken = [d for d in due if d.turn == first]
         self.world.deadlines = [d for d in self.world.deadlines if not any(d is t for t in taken)]
         for absence in [d for d in taken if d.stands()]:
             absence.fire()
