@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from etalis.reactive.effects.attempts import Tried, try_once
 from etalis.reactive.effects.registry import EffectRegistry, RegisteredEffect
-from etalis.reactive.outbox.delivery_queue import DeliveryQueue, DueEffect, LeaseLost, Waiting
+from etalis.reactive.outbox.delivery_queue import DeliveryQueue, DueEffect, DueTransaction, LeaseLost
 
 _LOG = logging.getLogger("etalis.outbox")
 _BATCH = 100  # transactions that are looked up at once
@@ -80,7 +80,7 @@ class Deliverer:
         except LeaseLost:
             _LOG.warning("another one delivers now: the lease was too short for the effects")
 
-    def _make(self, transaction: Waiting) -> None:
+    def _make(self, transaction: DueTransaction) -> None:
         """Make the effects of a transaction that are not made yet, up to one that fails."""
         for effect in self._queue.effects(transaction.id):
             if effect.state == "made":
@@ -90,7 +90,7 @@ class Deliverer:
                 return
         self._queue.end(transaction.id, "done")
 
-    def _try(self, transaction: Waiting, effect: DueEffect, known: RegisteredEffect) -> bool:
+    def _try(self, transaction: DueTransaction, effect: DueEffect, known: RegisteredEffect) -> bool:
         """Try an effect; tell whether it was made."""
         queue, id = self._queue, transaction.id  # noqa: A001
         uncertain = effect.uncertain or effect.state == "begun"
@@ -115,7 +115,7 @@ class Deliverer:
         queue.fail(id, effect.key)
         return False
 
-    def _compensate(self, transaction: Waiting) -> None:
+    def _compensate(self, transaction: DueTransaction) -> None:
         """Compensate what was made of a transaction, or may have been, last first."""
         queue = self._queue
         queue.drop(transaction.id)
@@ -128,7 +128,7 @@ class Deliverer:
         stuck = any(effect.state == "stuck" for effect in effects)
         queue.end(transaction.id, "stuck" if stuck else "failed" if transaction.failed is not None else "undone")
 
-    def _take_back(self, transaction: Waiting, effect: DueEffect, known: RegisteredEffect) -> bool:
+    def _take_back(self, transaction: DueTransaction, effect: DueEffect, known: RegisteredEffect) -> bool:
         """Compensate an effect; tell whether the one before it is next."""
         queue = self._queue
         if known.compensate is None:
@@ -153,7 +153,7 @@ class Deliverer:
         _LOG.error("the compensation of %s failed for good: %s (key %s)", effect.name, tried.error, effect.key)
         return True
 
-    def _find(self, transaction: Waiting, effect: DueEffect) -> RegisteredEffect | None:
+    def _find(self, transaction: DueTransaction, effect: DueEffect) -> RegisteredEffect | None:
         """Return what makes an effect; without it the transaction waits, since nobody can say that it failed."""
         known = self._registry.find(effect.name, len(effect.args))
         if known is None:

@@ -28,7 +28,7 @@ class LeaseLost(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class DueTransaction:
     """A transaction that waits for the deliverer."""
 
     id: str
@@ -82,14 +82,14 @@ class DeliveryQueue:
         with self._store.write():
             self._store.execute("UPDATE etalis_outbox SET holder = NULL, until = 0 WHERE holder = ?", self._holder)
 
-    def due(self, now: float, limit: int, *, in_order: bool) -> list[Waiting]:
+    def due(self, now: float, limit: int, *, in_order: bool) -> list[DueTransaction]:
         """Return the first transactions whose time has come; in order, none overtakes one that waits."""
         select = f"SELECT id, state, due, failed FROM etalis_transactions WHERE {TO_DELIVER}"
         if in_order:
-            first = [Waiting(*row) for row in self._store.read(f"{select} ORDER BY number LIMIT 1")]
+            first = [DueTransaction(*row) for row in self._store.read(f"{select} ORDER BY number LIMIT 1")]
             return [each for each in first if each.due <= now]
         rows = self._store.read(f"{select} AND due <= ? AND {_AFTER_ALL} ORDER BY number LIMIT ?", now, limit)
-        return [Waiting(*row) for row in rows]
+        return [DueTransaction(*row) for row in rows]
 
     def next_due(self, *, in_order: bool) -> float | None:
         """Return when the next transaction is due, if one waits."""

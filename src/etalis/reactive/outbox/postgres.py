@@ -26,18 +26,19 @@ class PostgresStore:
     def read(self, sql: str, *values: Any) -> list[Row]:
         """Return the rows of a query."""
         with explaining(self._address, psycopg.Error):
-            return self._connection.execute(_translate(sql), values).fetchall()
+            rows: list[Row] = self._connection.execute(_translate(sql), values).fetchall()
+            return rows
 
     def execute(self, sql: str, *values: Any) -> int:
         """Run a statement; return how many rows it changed."""
         with explaining(self._address, psycopg.Error):
-            return self._connection.execute(_translate(sql), values).rowcount
+            return int(self._connection.execute(_translate(sql), values).rowcount)
 
     def execute_many(self, sql: str, rows: list[Row]) -> int:
         """Run a statement for each of some rows; return how many rows all of them changed."""
         with explaining(self._address, psycopg.Error), self._connection.cursor() as cursor:
             cursor.executemany(_translate(sql), rows)
-            return cursor.rowcount
+            return int(cursor.rowcount)
 
     @contextmanager
     def write(self, *, making: bool = False) -> Iterator[None]:
