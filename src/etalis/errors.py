@@ -6,8 +6,9 @@ Codes are stable: `E...` refuses a program or an input, `W...` warns. Spans are 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,28 @@ class ConditionError(EtalisError):
     """A condition or action that raised; it fails its own match and stops nothing else."""
 
     kind: Hashable = None  # what it has in common with others of the same goal
+
+
+class Failure(ConditionError):  # noqa: N818  the word of the definition
+    """A reaction without an execution: nothing of it was done, and what comes after it goes on.
+
+    `bindings` are those of its match, on the `interval` (start and end in seconds); `input` is the number of the input
+    that brought it about, where inputs are numbered. The longest attempt had `reached` some steps when `failed`, a test
+    or an effect with its values, stopped it; `why`: no execution, limit, error, effect refused, or illegal state.
+    """
+
+    def __init__(
+        self, problem: Problem, reaction: str, bindings: Mapping[str, Any], interval: tuple[float, float],
+        input: int | None, reached: tuple[str, ...], failed: str, why: str,  # noqa: A002
+    ) -> None:  # fmt: skip
+        super().__init__(problem)
+        self.reaction = reaction
+        self.bindings = bindings
+        self.interval = interval
+        self.input = input
+        self.reached = reached
+        self.failed = failed
+        self.why = why
 
 
 class LimitError(EtalisError):

@@ -6,23 +6,35 @@ from hypothesis import strategies as st
 
 from etalis.data.values import real
 from etalis.language.attributes import TYPES
-from etalis.language.operators import PATTERN_WORDS
+from etalis.language.operators import ACTION_OPERATORS, PATTERN_WORDS
+from etalis.language.read.actions import FORMS
 from etalis.language.syntax import (
+    Abort,
+    Action,
+    ActionClause,
     Aggregate,
     Alarm,
+    Always,
     AnyOf,
+    Await,
     Binary,
     Clause,
+    Composed,
     Compound,
     Condition,
     Const,
+    Constraint,
     Declare,
     Do,
+    Effect,
     EventDeclaration,
     EventPattern,
     Export,
+    FactChange,
+    IfThenElse,
     Import,
     Initially,
+    IsoAction,
     Isolated,
     KnowledgeDeclaration,
     LabelProperty,
@@ -32,10 +44,17 @@ from etalis.language.syntax import (
     NotWithin,
     Or,
     Pattern,
+    Perform,
+    Possibility,
     Property,
+    Raise,
+    Reaction,
     Repeat,
     Rule,
     SetFlag,
+    Skip,
+    StateDeclaration,
+    SubjectTo,
     SubRule,
     Term,
     TimePoint,
@@ -228,7 +247,101 @@ def _is_head(term: Term) -> bool:
 heads = small.filter(_is_head)
 goals = st.builds(_compound, st.sampled_from(["p", "assertz", "a b"]), st.lists(small, min_size=1, max_size=2))
 fact_kinds = st.tuples(atoms, st.integers(0, 3), st.none() | atoms).filter(lambda fact: fact[0] != fact[2])
+
+
+def _is_step(goal: Term) -> bool:
+    """Tell whether a goal is a step of an action: forms and operators of actions are none."""
+    match goal:
+        case Const(value=str() as name):
+            return name not in ("skip", "abort")
+        case Compound(name="star_times", args=(_,)):
+            return False
+        case Compound(name=name, args=args):
+            joined = len(args) == 2 and name in {*ACTION_OPERATORS, "|", "*->", ":-", "<-", "-->", "rule:", "do"}
+            return not joined and name not in FORMS
+        case _:
+            return False
+
+
+def _is_callable(term: Term) -> bool:
+    return isinstance(term, Compound) or (isinstance(term, Const) and isinstance(term.value, str))
+
+
+def _all_of(goals: list[Perform]) -> Perform:
+    """Return one test of several, as the reader joins what commas join."""
+    *several, whole = [found.goal for found in goals]
+    for goal in reversed(several):
+        whole = Compound(",", (goal, whole))
+    return Perform(whole)
+
+
+def _extend_action(inner: st.SearchStrategy[Action]) -> st.SearchStrategy[Action]:
+    possibilities = st.builds(Possibility, inner, st.booleans())
+    tests = st.lists(performs, min_size=1, max_size=3).map(_all_of)
+    return st.one_of(
+        st.builds(Composed, st.sampled_from(["seq", "par", "or"]), inner, inner),
+        st.builds(Composed, st.sampled_from(["seq", "par", "or"]), inner, inner),
+        st.builds(IfThenElse, tests | possibilities, inner, inner),
+        st.builds(IsoAction, inner),
+        possibilities,
+        st.builds(SubjectTo, inner, small),
+    )
+
+
+callables = small.filter(_is_callable)
+performs = st.builds(Perform, small.filter(_is_step))
+steps = st.one_of(
+    st.builds(FactChange, st.sampled_from(["ins", "del", "set"]), callables),
+    st.builds(Raise, callables, st.none() | st.integers(1, 9).map(Const)),
+    st.builds(Effect, callables),
+    performs,
+    performs,
+    st.sampled_from([Skip(), Abort()]),
+    st.builds(Await, patterns, times),
+)
+actions = st.recursive(steps, _extend_action, max_leaves=8)
+reactions = st.builds(
+    lambda pattern, action, condition, otherwise, undo, label, props: Reaction(
+        pattern, action, condition, otherwise, undo, label, tuple(props) if label else ()
+    ),
+    patterns.filter(lambda p: not isinstance(p, Do)),
+    actions,
+    st.none() | small,
+    st.none() | actions,
+    st.none() | actions,
+    st.none() | labels,
+    st.lists(properties, max_size=2),
+)
+
+
+def _constraint(label: str, pattern: Pattern, required: Pattern | None, mode: str, duration: int | None) -> Constraint:
+    """Build a constraint as the reader does: the last window of what is required around a pattern is its own."""
+    if required is None:
+        return Constraint(label, pattern)
+    if mode == "around" and duration is None and isinstance(required, Within):
+        required, duration = required.pattern, required.duration
+    return Constraint(label, pattern, required, mode, None if mode == "next" else duration)  # type: ignore[arg-type]
+
+
+constraints = st.builds(
+    _constraint,
+    labels.filter(lambda label: label != "rule"),
+    patterns,
+    st.none() | patterns,
+    st.sampled_from(["around", "after", "before", "next"]),
+    st.none() | times,
+)
+state_predicates = st.tuples(atoms, st.integers(0, 4), st.none() | st.integers(1, 4))
+reactive_items = st.one_of(
+    reactions,
+    reactions,
+    st.builds(ActionClause, callables.filter(_is_head), actions),
+    st.builds(Always, small),
+    constraints,
+    st.builds(StateDeclaration, st.lists(state_predicates, min_size=1, max_size=2).map(tuple)),
+)
 items = st.one_of(
+    reactive_items,
     rules,
     st.builds(Clause, heads, st.none() | small),
     st.builds(LabelProperty, labels, properties),

@@ -90,6 +90,9 @@ class Case:
     reported: tuple[str, ...]
     warnings: tuple[str, ...]
     output: str | None
+    state: tuple[Value, ...] | None = None  # the facts of state predicates at the end, in order
+    effects: tuple[str, ...] | None = None
+    failures: tuple[str, ...] = ()
     source: str | None = None  # the file that the program begins with
 
     @property
@@ -101,6 +104,11 @@ class Case:
     def read(self) -> Reader:
         """What reads the files that the program is and imports: those of the case, and those below its own folder."""
         return reader_of(self.program, self.source, self.files)
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """The names of the effects that are refused."""
+        return frozenset(_names(self.settings.get("refused", "")))
 
     @property
     def is_ordered(self) -> bool:
@@ -149,13 +157,16 @@ def read_step(line: str) -> Step:
 
 
 _NEXT = re.compile(r";\s+(?=[-\d]|advance|insert|delete|assert|retract)")
-_SECTION = re.compile(r"(program|events|expect|error|warning|output|file ([^:]+)):\s*$")
-_SECTIONS = ("program", "events", "expect", "error", "warning", "output")
+_PART = re.compile(r";\s+")
+_SECTIONS = ("program", "events", "expect", "state", "effects", "failures", "error", "warning", "output")
+_EXPECTING = frozenset(("expect", "state", "effects", "failures"))
+_SECTION = re.compile(rf"({'|'.join(_SECTIONS)}|file ([^:]+)):\s*$")
 _HEADING = re.compile(r"([a-z]{4,}):\s*$")
 _SETTING = re.compile(r"(\w+):\s*(.*?)\s*$")
-_SETTINGS = ("program", "policy", "flag", "option", "ordered", "close", "only", "except", "cites")
+_SETTINGS = ("program", "policy", "flag", "option", "ordered", "close", "only", "except", "cites", "refused")
 _KNOWN = f"settings are {', '.join(_SETTINGS)}; sections {', '.join(_SECTIONS)}, file NAME"
 _EVENT = "an event is `1 a(x)` or `1..3 a(x)`: its time, and a name with values"
+_FACT = "a fact is `p(a, 1)`: a name with values"
 _Line: TypeAlias = tuple[int, str]  # its number, from 1
 _Item = TypeVar("_Item")
 
@@ -176,15 +187,18 @@ class Sheet:
         span = Span(self.source, start, start + max(1, len(self.source.line_at(start).rstrip())))
         return InputError(Problem("E413", message, span, hint))
 
-    def read(self, lines: Iterable[_Line], reader: Callable[[str], _Item]) -> tuple[_Item, ...]:
+    def read(
+        self, lines: Iterable[_Line], reader: Callable[[str], _Item], between: re.Pattern[str] = _NEXT,
+        form: str = _EVENT,
+    ) -> tuple[_Item, ...]:  # fmt: skip
         """Read what stands in lines, comments aside; `; ` parts several of it in one line."""
         found: list[_Item] = []
         for number, line in lines:
-            for part in _NEXT.split(line) if line.strip() and not line.startswith("%") else ():
+            for part in between.split(line) if line.strip() and not line.startswith("%") else ():
                 try:
                     found.append(reader(part.strip()))
                 except ValueError as error:
-                    raise self.refuse(number, str(error), _EVENT) from None
+                    raise self.refuse(number, str(error), form) from None
         return tuple(found)
 
 
@@ -262,7 +276,7 @@ def _read_case(sheet: Sheet, lines: list[_Line], prefix: str) -> Case:
     name = re.sub(r"\W+", "-", title[2:].partition(":")[0].strip()).strip("-")
     text = {key: [line for _, line in several] for key, several in sections.items()}
     errors = text.get("error", [])
-    if "expect" not in sections and not errors:
+    if _EXPECTING.isdisjoint(sections) and not errors:
         raise sheet.refuse(first, "neither `expect:` nor `error:`", "say what is expected, perhaps nothing")
     source = settings.get("program")
     where = None if source is None else Path(sheet.source.name).parent / source
@@ -280,6 +294,9 @@ def _read_case(sheet: Sheet, lines: list[_Line], prefix: str) -> Case:
         reported=tuple(e.removeprefix("reported:").strip() for e in errors if e.startswith("reported:")),
         warnings=tuple(text.get("warning", [])),
         output="".join(f"{line}\n" for line in text["output"]) if "output" in text else None,
+        state=sheet.read(sections["state"], read_value, _PART, _FACT) if "state" in sections else None,
+        effects=sheet.read(sections["effects"], str, _PART) if "effects" in sections else None,
+        failures=sheet.read(sections.get("failures", []), str),
         source=None if where is None else str(where),
     )
 

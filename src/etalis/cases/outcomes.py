@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from etalis.cases.atoms import write_event, write_time
+from etalis.cases.atoms import read_value, write_event, write_time
 from etalis.cases.case_file import Case
-from etalis.data.values import format_value
+from etalis.data.values import Value, format_value
 from etalis.errors import EtalisError
 from etalis.language.check.spelling import nearest
 from etalis.temporal.event import Event
@@ -24,6 +24,7 @@ SHOWN = 20  # missing events, and as many unexpected ones; how many more there a
 class Outcome:
     """What a run gave: reported events in order, errors of conditions, a refusal, findings of `check`, output.
 
+    Of reactions: the state at the end, what was done outside, which of them failed; None where a run does not tell.
     `notes` says, if it is asked, what may be the reason that something is missing.
     """
 
@@ -32,6 +33,9 @@ class Outcome:
     refused: EtalisError | None = None
     warnings: tuple[str, ...] = ()
     output: str = ""
+    state: tuple[Value, ...] | None = None
+    effects: tuple[str, ...] | None = None
+    failures: tuple[str, ...] | None = None
     notes: Callable[[], Iterable[str]] = tuple
 
 
@@ -44,7 +48,42 @@ def find_differences(case: Case, outcome: Outcome) -> list[str]:
     lines += _missing("warning", case.warnings, outcome.warnings)
     if case.output is not None and case.output != outcome.output:
         lines.append(f"written: {outcome.output!r} instead of {case.output!r}")
+    lines += _differences_of_reactions(case, outcome)
     return lines + compare_events(case.expect or (), outcome.events, ordered=case.is_ordered)
+
+
+def _differences_of_reactions(case: Case, outcome: Outcome) -> Iterator[str]:
+    """Say what differs in the state at the end, in what was done outside, and in what failed."""
+    if case.state is not None and outcome.state is not None and case.state != outcome.state:
+        yield f"state     {_listed(map(format_value, outcome.state))}"
+        yield f"  instead of {_listed(map(format_value, case.state))}"
+    if case.effects is not None and outcome.effects is not None and _calls(case.effects) != _calls(outcome.effects):
+        yield f"effects   {_listed(outcome.effects)}"
+        yield f"  instead of {_listed(case.effects)}"
+    found = outcome.failures
+    if found is not None and not (len(found) == len(case.failures) and all(map(_is_failure, case.failures, found))):
+        yield f"failures  {_listed(found)}"
+        yield f"  instead of {_listed(case.failures)}"
+
+
+def _listed(several: Iterable[str]) -> str:
+    return "; ".join(several) or "none"
+
+
+def _calls(lines: Iterable[str]) -> list[tuple[bool, Value]]:
+    """Return effects as values, and whether each is a compensation, which is written behind a `-`."""
+    return [(line.startswith("-"), read_value(line.removeprefix("-"))) for line in lines]
+
+
+def _is_failure(wanted: str, found: str) -> bool:
+    """Tell whether a failure is the one that a case expects: before a colon all of it, behind it a part.
+
+    >>> _is_failure("pay 1..2 no execution: Old >= N", "pay 1..2 no execution: test Old >= N, Old = 10")
+    True
+    """
+    what, _, part = wanted.partition(":")
+    head, _, rest = found.partition(":")
+    return what.strip() == head and part.strip() in rest
 
 
 def compare_events(expected: Sequence[Event], found: Sequence[Event], *, ordered: bool = False) -> list[str]:

@@ -112,6 +112,9 @@ def _whole_program(program: CompiledProgram, heads: Sequence[p.Head]) -> Iterato
         yield "every event is logged or kept"
     if program.effects or program.acts_on_run:
         yield "goals have side effects"
+    if program.reactions:
+        labels = [rule.label for rule in program.rules if rule.hidden]
+        yield f"{', '.join(map(str, labels))}: reactions change what later conditions see"
     if program.reads_clock:
         yield "goals read the clock"
     if knowledge_changes(program.tree):

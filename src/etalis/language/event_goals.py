@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any
 
-from etalis.data.values import Value
-from etalis.errors import EtalisError
+from etalis.data.values import Struct, Value, format_value
+from etalis.errors import EtalisError, EventError, Problem
 from etalis.language.attributes import arrange_terms, convert, refuse_order
 from etalis.language.check.checks import check_rules
 from etalis.language.check.goals import EXPLAINS
@@ -169,6 +170,16 @@ def _occurrence(machine: Machine, args: Args, now: int | None, declared: Mapping
     except EtalisError as error:
         first = error.problems[0]
         raise _refuse("raise", args[0], first.code, first.message, first.hint) from error
+
+
+def raised_event(
+    atom: Value, start: int, end: int, declared: Mapping[str, EventDeclaration], cause: Any = None
+) -> Occur:  # fmt: skip
+    """Return the occurrence of an event that a reaction raises; raise an EtalisError if it is none."""
+    name, args = (atom.name, atom.args) if isinstance(atom, Struct) else (atom, ())
+    if not isinstance(name, str):
+        raise EventError(Problem("E306", f"{format_value(atom)} is no event", hint="an event is a name with values"))
+    return Occur(name, _typed(name, declared.get(name), args), start, end, cause)
 
 
 def _typed(name: str, declared: EventDeclaration | None, values: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -56,6 +56,14 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
                 "most events that one input may cause; in recursion large terms count for several",
                 number="count",
             ),
+            Flag(
+                "max_reactions",
+                10_000,
+                "most reactions to one input, or to what falls due at one moment, with all that they raise",
+                number="count",
+            ),
+            Flag("max_path", 10_000, "most steps of one execution of an action", number="count"),
+            Flag("max_tries", 1_000_000, "most steps that are tried for one execution of an action", number="count"),
             Flag("max_goal_steps", 500_000, "most steps that a condition or action may take", number="count"),
             Flag(
                 "max_goal_time",
@@ -146,6 +154,9 @@ class Settings:
     relations: str = "strict"
     sharing: bool = True
     max_derivations: int = 1_000_000
+    max_reactions: int = 10_000
+    max_path: int = 10_000
+    max_tries: int = 1_000_000
     max_goal_steps: int = 500_000
     max_goal_time: float | None = None
     max_goal_memory: int | None = 250
@@ -191,6 +202,9 @@ def settings(program: Tree, given: Mapping[str, object] = MappingProxyType({})) 
         relations=values["interval_relations"],
         sharing=values["rule_sharing"] == "on",
         max_derivations=values["max_derivations"],
+        max_reactions=values["max_reactions"],
+        max_path=values["max_path"],
+        max_tries=values["max_tries"],
         garbage_window=to_microseconds(values["garbage_window"]) if values["garbage_control"] == "general" else None,
         max_goal_steps=values["max_goal_steps"],
         max_goal_time=_limit(values["max_goal_time"]),

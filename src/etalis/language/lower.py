@@ -19,6 +19,7 @@ from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.machine.library import library
 from etalis.logic.solver import Solver
+from etalis.logic.state.state_store import StateStore
 from etalis.logic.terms import unify
 from etalis.logic.terms.iso_errors import syntax_error
 
@@ -93,14 +94,17 @@ def _read_clauses(text: str) -> Iterator[unify.Term]:
 
 
 def load_clauses(program: s.Tree, database: Database | None = None) -> Database:
-    """Return the program's background knowledge: its clauses and facts in their written order."""
+    """Return the program's background knowledge: its clauses and facts in their written order, and its first state."""
     knowledge = new_database() if database is None else database
     knowledge.reader = read_term
     problems = []
+    state = _declare_state(program, knowledge)
     for item in program.items:
         try:
             if isinstance(item, s.Clause):
-                knowledge.add(_clause_term(item))
+                clause = _clause_term(item)
+                if state is None or not state.begin_with(clause):
+                    knowledge.add(clause)
             elif isinstance(item, s.Declare) and item.kind == "dynamic":
                 for name, arity in item.names:
                     knowledge.declare(name, arity)
@@ -114,7 +118,19 @@ def load_clauses(program: s.Tree, database: Database | None = None) -> Database:
             problems.append(_refuse(error, item.span))
     if problems:
         raise ProgramError(*problems)
+    if state is not None:
+        state.commit()
     return knowledge
+
+
+def _declare_state(program: s.Tree, database: Database) -> StateStore | None:
+    """Make the state predicates of a program, if it has any."""
+    declared = [each for item in program.items if isinstance(item, s.StateDeclaration) for each in item.predicates]
+    store = StateStore(database) if declared else None
+    for name, arity, key in declared:
+        assert store is not None
+        store.declare(name, arity, key)
+    return store
 
 
 def run_directives(program: s.Tree, solver: Solver) -> Iterator[ConditionError]:

@@ -11,14 +11,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count, zip_longest
+from itertools import count, zip_longest
 
 from etalis.errors import Problem, ProgramError, Span
 from etalis.language import syntax as s
 from etalis.language.attributes import declaration_text
 from etalis.language.check.spelling import suggest
 from etalis.language.rules import events_in, lift
-from etalis.language.traversal import rewrite
+from etalis.language.traversal import (
+    actions_of,
+    patterns_of,
+    rewrite,
+    rewrite_action,
+    walk_action,
+    with_actions,
+    with_patterns,
+)
 
 Declared = Mapping[str, s.EventDeclaration]
 
@@ -69,16 +77,16 @@ class _Use:
     named: list[s.EventPattern] = field(default_factory=list)
     read: list[s.EventPattern] = field(default_factory=list)
     ordered: list[s.EventPattern] = field(default_factory=list)
-    is_made: bool = False
+    made: str = ""  # how the program makes it, if it does
 
     @property
     def is_ordered(self) -> bool:
-        return self.is_made or bool(self.ordered)
+        return bool(self.made or self.ordered)
 
     def refusal(self) -> Problem:
         """Say why the names of an event that is not declared have no places."""
-        if self.is_made:
-            message = f"{self.name} is derived by a rule, so its attributes have names only if it is declared"
+        if self.made:
+            message = f"{self.name} is {self.made}, so its attributes have names only if it is declared"
         elif self.ordered:
             message = f"the attributes of {self.name} are given by name here and by position elsewhere"
         else:
@@ -122,11 +130,13 @@ def _find_uses(program: s.Tree) -> dict[str, _Use]:
 
     for item in program.items:
         match item:
-            case s.Rule():
-                for rule in lift(item):
-                    use(rule.head).is_made = True
-                    for pattern in events_in(rule.pattern):
-                        use(pattern).read.append(pattern)
+            case s.Rule() | s.Reaction() | s.Constraint() | s.ActionClause():
+                for head in _heads(item):
+                    use(head).made = "derived by a rule"
+                for event in map(_raised, _raising(item)):
+                    use(event).made = "raised by an action"
+                for pattern in _read(item):
+                    use(pattern).read.append(pattern)
             case s.Trigger(pattern=s.Compound(name=name, args=args), names=names) if name != "/":
                 use(s.EventPattern(name, args, item.span, names))
             case s.KnowledgeDeclaration(facts=facts):
@@ -134,6 +144,49 @@ def _find_uses(program: s.Tree) -> dict[str, _Use]:
                     for word in (name, remover) if remover is not None else (name,):
                         use(s.EventPattern(word, (s.Var("_"),) * arity, item.span))
     return uses
+
+
+def _lifted(item: s.Item) -> Iterator[s.Rule]:
+    """Yield the rules that a clause is made of, those of its patterns with an empty head."""
+    if isinstance(item, s.Rule):
+        yield from lift(item)
+    for pattern in patterns_of(item):
+        yield from lift(s.Rule(_NOTHING, pattern))
+
+
+_NOTHING = s.EventPattern("", ())
+
+
+def _heads(item: s.Item) -> tuple[s.EventPattern, ...]:
+    """Return the heads of the rules in a clause."""
+    return tuple(rule.head for rule in _lifted(item) if rule.head is not _NOTHING)
+
+
+def _read(item: s.Item) -> tuple[s.EventPattern, ...]:
+    """Return the events that the patterns of a clause read."""
+    return tuple(event for rule in _lifted(item) for event in events_in(rule.pattern))
+
+
+def _raising(item: s.Item) -> tuple[s.Raise, ...]:
+    """Return the steps of a clause that raise an event."""
+    return tuple(node for action in actions_of(item) for node in walk_action(action) if isinstance(node, s.Raise))
+
+
+def _raised(step: s.Raise) -> s.EventPattern:
+    """Return the event that a step raises, with the names of its attributes if they all have one."""
+    if not isinstance(step.event, s.Compound):
+        name = step.event.value if isinstance(step.event, s.Const) else ""
+        return s.EventPattern(str(name), (), step.event.span)
+    names: list[s.Const] = []
+    values: list[s.Term] = []
+    for arg in step.event.args:
+        match arg:
+            case s.Compound(name=":", args=(s.Const(value=str()) as name, value)):
+                names.append(name)
+                values.append(value)
+            case _:
+                return s.EventPattern(step.event.name, step.event.args, step.event.span)
+    return s.EventPattern(step.event.name, tuple(values), step.event.span, tuple(names))
 
 
 def _imply(use: _Use) -> s.EventDeclaration:
@@ -153,8 +206,8 @@ class _Placing:
         """Return a clause with its attributes in their places, None if some have none."""
         fresh = (s.Var(f"_#free{number}", item.span) for number in count(1))
         match item:
-            case s.Rule():
-                events = list(chain.from_iterable((r.head, *events_in(r.pattern)) for r in lift(item)))
+            case s.Rule() | s.Reaction() | s.Constraint() | s.ActionClause():
+                events = [*_heads(item), *map(_raised, _raising(item)), *_read(item)]
             case s.Trigger(pattern=s.Compound(name=name, args=args), names=names):
                 events = [s.EventPattern(name, args, item.span, names)]
             case _:
@@ -162,14 +215,16 @@ class _Placing:
         if not any(event.names for event in events):
             return item
         found = [problem for event in events if event.names for problem in self._problems(event)]
-        heads = [rule.head for rule in lift(item)] if isinstance(item, s.Rule) else []
-        found += [problem for head in heads if head.names for problem in self._missing(head)]
+        if not isinstance(item, s.Trigger):
+            made = (*_heads(item), *map(_raised, _raising(item)))
+            found += [problem for head in made if head.names for problem in self._missing(head)]
         self.problems += found
         if found or any(event.names and event.name not in self.declared for event in events):
             return None
         if isinstance(item, s.Rule):
             return self._rule(item, fresh)
-        assert isinstance(item, s.Trigger)
+        if not isinstance(item, s.Trigger):
+            return self._reactive(item, fresh)
         placed = self._placed(events[0], fresh)
         return replace(item, pattern=s.Compound(placed.name, placed.args, item.pattern.span), names=())
 
@@ -195,10 +250,13 @@ class _Placing:
         declared = self.declared.get(head.name)
         missing = [] if declared is None else [name for name, _ in declared.attributes if name not in given]
         if missing:
-            hint = "a head says all of its event: give every attribute a value, null if there is none"
+            hint = "a program says all of the events it makes: give every attribute a value, null if there is none"
             yield Problem("E233", f"the head {head.name} lacks {', '.join(missing)}", head.span, hint)
 
     def _rule(self, rule: s.Rule, fresh: Iterator[s.Var]) -> s.Rule:
+        return replace(rule, head=self._placed(rule.head, fresh), pattern=self._pattern(rule.pattern, fresh))
+
+    def _pattern(self, pattern: s.Pattern, fresh: Iterator[s.Var]) -> s.Pattern:
         def change(node: s.Pattern) -> s.Pattern:
             match node:
                 case s.EventPattern():
@@ -208,7 +266,18 @@ class _Placing:
                 case _:
                     return node
 
-        return replace(rule, head=self._placed(rule.head, fresh), pattern=rewrite(rule.pattern, change))
+        return rewrite(pattern, change)
+
+    def _reactive(self, item: s.Item, fresh: Iterator[s.Var]) -> s.Item:
+        def change(node: s.Action) -> s.Action:
+            if not isinstance(node, s.Raise):
+                return node
+            placed = self._placed(_raised(node), fresh)
+            event = s.Compound(placed.name, placed.args, node.event.span) if placed.args else s.Const(placed.name)
+            return replace(node, event=event) if _raised(node).names else node
+
+        placed = with_patterns(item, lambda pattern: self._pattern(pattern, fresh))
+        return with_actions(placed, lambda action: rewrite_action(action, change))
 
     def _placed(self, event: s.EventPattern, fresh: Iterator[s.Var]) -> s.EventPattern:
         """Return an event with its attributes in their places, those that are not named free."""

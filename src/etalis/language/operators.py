@@ -1,8 +1,9 @@
-"""The operator tables: one for goals, one for patterns (definition 1.9 and 1.13).
+"""The operator tables: one for goals, one for patterns, one for actions (definition 1.9, 1.13 and 24.6).
 
 A larger priority binds looser. Goals have the operators of standard Prolog and those that `op/3` adds. The words of
 patterns are goal operators too, with the same priorities, so that a rule can be handed to `ins_event_rule/1` as a term;
-as all of them bind looser than 999, the condition of a modifier never swallows what follows it.
+as all of them bind looser than 999, the condition of a modifier never swallows what follows it. A step of an action is
+a term of at most 999 for the same reason.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from etalis.language.read.tokens import Token
 from etalis.language.syntax import Side
@@ -19,6 +20,7 @@ from etalis.temporal.relation import RELATIONS
 ARGUMENT = 999  # the loosest term that stands between commas
 PATTERN = 1123  # the loosest pattern that stands between commas: all but `do`
 CLAUSE = 1200
+ACTION = 1100  # the loosest action: all there are
 
 
 class TermOperator(NamedTuple):
@@ -43,6 +45,33 @@ class PatternOperator:
     right: int
     relation: str = ""
     alone: Side | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActionOperator:
+    """An operator between actions; `makes` is what node: of `Composed`, or one of its own."""
+
+    name: str
+    makes: Literal["or", "else", "then", "subject_to", "par", "seq"]
+    priority: int
+    left: int
+    right: int
+
+
+ACTION_OPERATORS: Mapping[str, ActionOperator] = MappingProxyType(
+    {
+        row.name: row
+        for row in (
+            ActionOperator("or", "or", 1100, 1099, 1100),
+            ActionOperator(";", "else", 1100, 1099, 1100),
+            ActionOperator("->", "then", 1070, 1069, 1069),
+            ActionOperator("subject_to", "subject_to", 1060, 1060, ARGUMENT),
+            ActionOperator("par", "par", 1050, 1050, 1049),
+            ActionOperator("seq", "seq", 1025, 1025, 1024),
+            ActionOperator(",", "seq", 1000, 1000, ARGUMENT),
+        )
+    }
+)
 
 
 def spell(relation: str, alone: Side | None) -> str:
@@ -159,6 +188,14 @@ def find_operator(token: Token) -> PatternOperator | None:
     if row is None and not value.islower():
         row = PATTERN_OPERATORS.get(value.lower())
     return row
+
+
+def find_action_operator(token: Token) -> ActionOperator | None:
+    """Return the operator between actions that a token spells, words in whatever case or quotes."""
+    kind, value, _, _ = token
+    if kind not in ("name", "quoted", "var", "punct") or (value == "," and kind != "punct"):
+        return None
+    return ACTION_OPERATORS.get(value.lower())
 
 
 def is_arrow(token: Token) -> bool:

@@ -14,6 +14,7 @@ from typing import assert_never
 from etalis.data.values import format_atom, format_value
 from etalis.language import syntax as s
 from etalis.language.operators import (
+    ACTION,
     ARGUMENT,
     ARROWS,
     CLAUSE,
@@ -24,6 +25,7 @@ from etalis.language.operators import (
     PatternOperator,
     spell,
 )
+from etalis.language.reactive.printing import write_action, write_reactive
 from etalis.language.read.clauses import is_reserved, obey_op
 from etalis.language.read.pattern import BODY
 from etalis.language.read.tokens import SYMBOL_CHARS
@@ -60,6 +62,15 @@ def print_term(term: s.Term) -> str:
     '1 + 2 * - 3'
     """
     return _standard().term(term, CLAUSE)
+
+
+def print_action(action: s.Action) -> str:
+    """Write an action.
+
+    >>> print_action(s.Composed("seq", s.Perform(s.Const("p")), s.FactChange("ins", s.Const("q"))))
+    'p seq ins(q)'
+    """
+    return write_action(_standard(), action, ACTION)
 
 
 @cache
@@ -202,14 +213,14 @@ class Printer:
             head = f"{form}({self._event(rule.head)}, {self.term(rule.alarm.when, ARGUMENT)})"
         if rule.action is not None:
             head += f" do {self.operand(rule.action, 1000, right=True)}"
-        return f"{self._label(rule)}{head} <- {self.pattern(rule.pattern, BODY)}"
+        return f"{self.label(rule.label, rule.properties)}{head} <- {self.pattern(rule.pattern, BODY)}"
 
-    def _label(self, rule: s.Rule) -> str:
-        if rule.label is None:
+    def label(self, label: str | None, properties: tuple[s.Property, ...]) -> str:
+        """Write a label with its properties in front of a rule; nothing if there is none."""
+        if label is None:
             return ""
-        properties = tuple(s.Compound("property", (s.Const(p.name), p.value)) for p in rule.properties)
-        label = s.EventPattern(rule.label, (s.ListTerm(properties),) if properties else ())
-        return f"{self._event(label)} rule: "
+        listed = tuple(s.Compound("property", (s.Const(p.name), p.value)) for p in properties)
+        return f"{self._event(s.EventPattern(label, (s.ListTerm(listed),) if listed else ()))} rule: "
 
     def item(self, item: s.Item) -> str:
         """Write a clause with its full stop."""
@@ -231,6 +242,8 @@ class Printer:
                 return self.term(s.Compound("event_rule_property", (s.Const(label), s.Const(p.name), p.value)), CLAUSE)
             case s.Trigger(body=body):
                 return self._trigger(item) + ("" if body is None else f" :- {self.term(body, CLAUSE - 1)}")
+            case s.Reaction() | s.ActionClause() | s.Always() | s.Constraint() | s.StateDeclaration():
+                return write_reactive(self, item)
             case _:
                 return f":- {self._directive(item)}"
 
@@ -253,13 +266,13 @@ class Printer:
                 args = tuple(s.Compound(":", (s.Const(a), s.Const(kind))) for a, kind in attributes)
                 return f"event({self.term(s.Compound(name, args) if args else s.Const(name), ARGUMENT)})"
             case s.Import(names=names, file=file):
-                return f"import {self._indicators(names)} from {format_atom(file)}"
+                return f"import {self.indicators(names)} from {format_atom(file)}"
             case s.Export(names=names):
-                return f"export {self._indicators(names)}"
+                return f"export {self.indicators(names)}"
             case s.SetFlag(name=name, value=value):
                 return self.term(s.Compound("set_flag", (s.Const(name), value)), BODY)
             case s.Declare(kind=kind, names=names):
-                return f"{kind} {self._indicators(names)}"
+                return f"{kind} {self.indicators(names)}"
             case s.KnowledgeDeclaration(facts=facts):
                 return f"knowledge {self._arguments(starmap(_fact_kind, facts)) or '[]'}"
             case s.Initially(goal=goal):
@@ -267,8 +280,13 @@ class Printer:
             case _:
                 assert_never(item)
 
-    def _indicators(self, names: tuple[tuple[str, int], ...]) -> str:
+    def indicators(self, names: tuple[tuple[str, int], ...]) -> str:
+        """Write `f/n, g/m`."""
         return self._arguments(s.Compound("/", (s.Const(name), s.Const(arity))) for name, arity in names) or "[]"
+
+    def seconds(self, time: int) -> str:
+        """Write a duration."""
+        return seconds(time)
 
 
 def _reads_as_named(arg: s.Term) -> bool:

@@ -15,6 +15,7 @@ from itertools import combinations
 
 from etalis.language import syntax as s
 from etalis.language.flags import PROPERTIES
+from etalis.language.reaction_variables import given_variables, named_variables
 from etalis.language.traversal import postorder, rewrite
 
 Indicator = tuple[str, int]
@@ -23,14 +24,50 @@ CHECK_PROPERTY = ("check_property", 5)
 
 def event_rules(program: s.Tree) -> tuple[s.Rule, ...]:
     """Return all event rules in plain form, a sub-rule after the rule it stands in."""
-    return tuple(replace(rule, pattern=rewrite(rule.pattern, expand_any)) for rule in labelled_rules(program))
+    return tuple(map(_plain, labelled_rules(program)))
+
+
+def running_rules(program: s.Tree) -> tuple[s.Rule, ...]:
+    """Return what an engine runs, in plain form: the event rules, behind them the hidden rules of reactions."""
+    return tuple(map(_plain, (*labelled_rules(program), *reaction_rules(program))))
+
+
+def _plain(rule: s.Rule) -> s.Rule:
+    return replace(rule, pattern=rewrite(rule.pattern, expand_any))
 
 
 def labelled_rules(program: s.Tree) -> tuple[s.Rule, ...]:
     """Return all event rules with sub-rules lifted out and the properties of their labels, patterns as written."""
     apart = label_properties(program)
-    found = [lifted for rule in program.items if isinstance(rule, s.Rule) for lifted in lift(rule)]
+    found = [lifted for item in program.items for lifted in _lifted(item)]
     return tuple(_with_properties(rule, apart) for rule in found)
+
+
+def _lifted(item: object) -> list[s.Rule]:
+    """Return the event rules of a clause; of a reaction, those that stand inside its pattern."""
+    if isinstance(item, s.Reaction):
+        return lift(_hidden(item, 0))[1:]
+    return lift(item) if isinstance(item, s.Rule) else []
+
+
+def reaction_rules(program: s.Tree) -> tuple[s.Rule, ...]:
+    """Return the hidden rule of every reaction, in the order of the text: its matches are what the reaction reacts to.
+
+    The attributes of the head are the named variables of the pattern, null where it gives them no value, and last the
+    number of the match among equal ones. The name of the head stands for nothing: no rule reads it.
+    """
+    apart = label_properties(program)
+    several = [item for item in program.items if isinstance(item, s.Reaction)]
+    rules = [lift(_hidden(reaction, number))[0] for number, reaction in enumerate(several, 1)]
+    return tuple(_with_properties(rule, apart) for rule in rules)
+
+
+def _hidden(reaction: s.Reaction, number: int) -> s.Rule:
+    given = given_variables(reaction)
+    args = [s.Var(name) if name in given else s.Const("null") for name in named_variables(reaction.pattern)]
+    label = reaction.label or f"reaction {number}"
+    head = s.EventPattern(f"on {reaction.label or ''}", (*args, s.Const(0)), reaction.span)
+    return s.Rule(head, reaction.pattern, label, reaction.properties, span=reaction.span, hidden=True)
 
 
 def with_checks(rule: s.Rule) -> s.Rule:
@@ -100,6 +137,12 @@ def declarations(program: s.Tree) -> Mapping[Indicator, s.EventDeclaration]:
     return {(d.name, len(d.attributes)): d for d in program.items if isinstance(d, s.EventDeclaration)}
 
 
+def state_predicates(program: s.Tree) -> Mapping[Indicator, int | None]:
+    """Return the predicates whose facts actions change, each with the length of its key if it has one."""
+    declared = [item for item in program.items if isinstance(item, s.StateDeclaration)]
+    return {(name, arity): key for item in declared for name, arity, key in item.predicates}
+
+
 def knowledge_changes(program: s.Tree) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
     """Return by kind of event which facts one of its attributes goes (False) or comes (True); the former first.
 
@@ -119,8 +162,8 @@ def knowledge_changes(program: s.Tree) -> Mapping[Indicator, tuple[tuple[str, bo
 def known_events(program: s.Tree) -> tuple[Indicator, ...]:
     """Return every kind of event that the program names (declared, derived or used), in order of appearance."""
     found = dict.fromkeys((*declarations(program), *knowledge_changes(program)))
-    for rule in labelled_rules(program):
-        for pattern in (rule.head, *events_in(rule.pattern)):
+    for rule in (*labelled_rules(program), *reaction_rules(program)):
+        for pattern in (*(() if rule.hidden else (rule.head,)), *events_in(rule.pattern)):
             found[pattern.name, len(pattern.args)] = None
     return tuple(found)
 

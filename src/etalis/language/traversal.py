@@ -1,7 +1,8 @@
 """Walking syntax trees without recursion, so that a pattern of ten thousand parts meets no limit.
 
-`PARTS` is the one table of which patterns and terms stand directly under a node; walks, folds and rewrites follow from
-it. A sub-rule is a leaf here: it is a rule of its own (see `rules.lift`), known outside by its head alone.
+`PARTS` is the one table of which patterns and terms stand directly under a node of a pattern, `ACTION_PARTS` that of
+actions; walks, folds and rewrites follow from them. A sub-rule is a leaf here: it is a rule of its own (see
+`rules.lift`), known outside by its head alone.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ T = TypeVar("T")
 
 
 class Parts(NamedTuple):
-    """The fields of a node that hold patterns, and those that hold terms, in their written order."""
+    """The fields of a node that hold patterns, those that hold terms, and those that hold actions, as written."""
 
     patterns: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
 
 
 PARTS: Mapping[type[s.Pattern], Parts] = MappingProxyType(
@@ -44,7 +46,25 @@ PARTS: Mapping[type[s.Pattern], Parts] = MappingProxyType(
 )
 
 
-def _held(pattern: s.Pattern, fields: tuple[str, ...]) -> Iterator[Any]:
+ACTION_PARTS: Mapping[type[s.Action], Parts] = MappingProxyType(
+    {
+        s.FactChange: Parts(terms=("fact",)),
+        s.Raise: Parts(terms=("event", "after")),
+        s.Effect: Parts(terms=("call",)),
+        s.Perform: Parts(terms=("goal",)),
+        s.Composed: Parts(actions=("left", "right")),
+        s.IsoAction: Parts(actions=("action",)),
+        s.Possibility: Parts(actions=("action",)),
+        s.IfThenElse: Parts(actions=("test", "action", "otherwise")),
+        s.Skip: Parts(),
+        s.Abort: Parts(),
+        s.Await: Parts(patterns=("pattern",)),
+        s.SubjectTo: Parts(terms=("constraint",), actions=("action",)),
+    }
+)
+
+
+def _held(pattern: s.Pattern | s.Action, fields: tuple[str, ...]) -> Iterator[Any]:
     for field in fields:
         found = getattr(pattern, field)
         if isinstance(found, tuple):
@@ -175,3 +195,103 @@ def _with_arguments(term: s.Term, parts: tuple[s.Term, ...]) -> s.Term:
             return term
         case _:
             assert_never(term)
+
+
+def action_parts(action: s.Action) -> tuple[s.Action, ...]:
+    """Return the actions directly under an action, from left to right."""
+    return tuple(_held(action, ACTION_PARTS[type(action)].actions))
+
+
+def walk_action(action: s.Action) -> Iterator[s.Action]:
+    """Yield an action and every action in it, wholes before parts, from left to right."""
+    waiting = [action]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(action_parts(node)))
+
+
+def action_terms(action: s.Action) -> tuple[s.Term, ...]:
+    """Return the terms written in one node of an action itself."""
+    return tuple(_held(action, ACTION_PARTS[type(action)].terms))
+
+
+def action_patterns(action: s.Action) -> tuple[s.Pattern, ...]:
+    """Return the patterns that one node of an action itself awaits."""
+    return tuple(_held(action, ACTION_PARTS[type(action)].patterns))
+
+
+def action_variables(action: s.Action) -> Iterator[s.Var]:
+    """Yield every occurrence of a variable in an action."""
+    for node in walk_action(action):
+        yield from variables(*action_terms(node))
+        for pattern in action_patterns(node):
+            yield from pattern_variables(pattern)
+
+
+def rewrite_action(action: s.Action, change: Callable[[s.Action], s.Action]) -> s.Action:
+    """Apply `change` to every node of an action, parts first, and return the new action."""
+    results: dict[int, s.Action] = {}
+    for node in reversed(list(walk_action(action))):
+        changes: dict[str, Any] = {}
+        for field in ACTION_PARTS[type(node)].actions:
+            old = getattr(node, field)
+            if results[id(old)] is not old:
+                changes[field] = results[id(old)]
+        results[id(node)] = change(replace(node, **changes) if changes else node)
+    return results[id(action)]
+
+
+def actions_of(item: object) -> tuple[s.Action, ...]:
+    """Return the actions of a clause, in their written order."""
+    match item:
+        case s.Reaction(action=action, otherwise=otherwise, undo=undo):
+            return tuple(part for part in (action, otherwise, undo) if part is not None)
+        case s.ActionClause(body=body):
+            return (body,)
+        case _:
+            return ()
+
+
+def with_actions(item: s.Item, change: Callable[[s.Action], s.Action]) -> s.Item:
+    """Return a clause with its actions changed."""
+    match item:
+        case s.Reaction(action=action, otherwise=otherwise, undo=undo):
+            return replace(
+                item,
+                action=change(action),
+                otherwise=None if otherwise is None else change(otherwise),
+                undo=None if undo is None else change(undo),
+            )
+        case s.ActionClause(body=body):
+            return replace(item, body=change(body))
+        case _:
+            return item
+
+
+def patterns_of(item: object) -> tuple[s.Pattern, ...]:
+    """Return the patterns of a clause of reactive rules, those that its actions await included."""
+    match item:
+        case s.Reaction(pattern=pattern):
+            own: tuple[s.Pattern, ...] = (pattern,)
+        case s.Constraint(pattern=pattern, required=required):
+            own = (pattern,) if required is None else (pattern, required)
+        case _:
+            own = ()
+    return (*own, *(p for action in actions_of(item) for node in walk_action(action) for p in action_patterns(node)))
+
+
+def with_patterns(item: s.Item, change: Callable[[s.Pattern], s.Pattern]) -> s.Item:
+    """Return a clause of reactive rules with its patterns changed."""
+
+    def change_node(node: s.Action) -> s.Action:
+        return replace(node, pattern=change(node.pattern)) if isinstance(node, s.Await) else node
+
+    item = with_actions(item, lambda action: rewrite_action(action, change_node))
+    match item:
+        case s.Reaction(pattern=pattern):
+            return replace(item, pattern=change(pattern))
+        case s.Constraint(pattern=pattern, required=required):
+            return replace(item, pattern=change(pattern), required=None if required is None else change(required))
+        case _:
+            return item

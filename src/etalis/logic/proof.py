@@ -143,7 +143,7 @@ class Prover:
         assert goals is not None
         _, call, _, rest = goals
         predicate = self.database.predicate(*key) if self.database.overrides(*key) else None
-        if predicate is None or predicate.fixed:
+        if predicate is None or (predicate.fixed and not predicate.is_state):
             kind: StepKind = "function" if self.is_function(key) else "builtin"
             return self._try(self._ask(kind, goal, call, rest, trace))
         if call.depth >= self.depth:

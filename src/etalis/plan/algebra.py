@@ -223,13 +223,18 @@ Node: TypeAlias = Source | Tick | Join | Union | Filter | Repetition | Fold | De
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A rule's plan: what its matches become."""
+    """A rule's plan: what its matches become.
+
+    Those of a reaction are `hidden`: no rule reads them, nobody is told, and equal ones are told apart by a number, for
+    which the last attribute stands.
+    """
 
     event: EventPattern
     label: str
     body: Node
     alarm: Alarm | None
     actions: tuple[Action, ...]
+    hidden: bool = False
 
     @property
     def kind(self) -> Kind:

@@ -83,7 +83,8 @@ def binarize(
     bound = draft.binds
     head_actions = tuple(p.Action(g, tuple(v for v in term_variables(g) if v in bound)) for g in goals)
     need = head_vars | {v for a in head_actions for v in a.inputs} | ({"$parts"} if parts else frozenset())
-    return p.Head(rule.head, label, _finish(draft, frozenset(need), context), rule.alarm, head_actions)
+    body = _finish(draft, frozenset(need), context)
+    return p.Head(rule.head, label, body, rule.alarm, head_actions, rule.hidden)
 
 
 def term_variables(*terms: s.Term) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from etalis.logic.errors import LogicError
 from etalis.logic.knowledge.facts import forget, learn
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.machine.database import Database, Key
-from etalis.runtime.knowledge import unfit
+from etalis.runtime.knowledge import IS_STATE, unfit
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.state import NEVER, State
 from etalis.temporal.interval import to_seconds
@@ -86,6 +86,8 @@ class Changes:
         database, key, rows = self._database, change.key, change.rows
         if not database.calls(*key):
             raise unfit(key, rows, "is not part of the program", "change a relation that the program has or calls")
+        if database.state is not None and key in database.state.predicates:
+            raise unfit(key, rows, IS_STATE)
         try:
             predicate = database.writable(*key)
         except LogicError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -17,9 +17,9 @@ from etalis.language.check.effects import acts_on_run, find_effects, reads_clock
 from etalis.language.flags import Settings, settings
 from etalis.language.outer.strata import MadeAtom, find_levels
 from etalis.language.read.imports import Reader
-from etalis.language.rules import declarations, event_rules
+from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
-from etalis.language.syntax import Rule, Tree, Trigger
+from etalis.language.syntax import Reaction, Rule, Tree, Trigger
 from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
 from etalis.logic.knowledge.loaders import LoadedRows
@@ -69,9 +69,10 @@ def compile_tree(
     if errors:
         raise ProgramError(*errors)
     program = CompiledProgram(tree, tuple(problems), settings(tree, flags), strict=strict)
-    refused = tuple(refuse_effects(tree, program.settings)) if program.settings.corrects else ()
-    if refused:
-        raise ProgramError(*refused)
+    if program.settings.corrects:
+        refused = [*refuse_effects(tree, program.settings), *program.refuse_reactions("where matches are taken back")]
+        if refused:
+            raise ProgramError(*refused)
     return program
 
 
@@ -82,7 +83,8 @@ class CompiledProgram:
         self.tree = tree
         self.name = "<program>"  # by which keys of effects and outboxes know it
         self.settings = settings
-        self.rules: tuple[Rule, ...] = event_rules(tree)
+        self.rules: tuple[Rule, ...] = running_rules(tree)
+        self.reactions: tuple[Reaction, ...] = tuple(item for item in tree.items if isinstance(item, Reaction))
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
         self.effect_registry = EffectRegistry()
@@ -122,7 +124,7 @@ class CompiledProgram:
     def attributes(self) -> dict[tuple[str, int], tuple[str, ...]]:
         """Names of attributes, by kind of event: declared, of those that rules make also as heads name them."""
         declared = {kind: tuple(a for a, _ in d.attributes) for kind, d in declarations(self.tree).items()}
-        return {**declared, **name_attributes((rule.head for rule in self.rules), declared)}
+        return {**declared, **name_attributes((rule.head for rule in self.rules if not rule.hidden), declared)}
 
     def settings_under(self, policy: str | None) -> Settings:
         """Return the settings, with another consumption policy if one is given; refuse one that does not exist."""
@@ -177,6 +179,13 @@ class CompiledProgram:
     def is_reported(self, name: str, arity: int, conditions: Conditions | None = None) -> Reported:
         """Tell which events of a kind are reported: all of a head, or those that the triggers name."""
         return find_reported(self.triggers, name, arity, conditions)
+
+    def refuse_reactions(self, where: str) -> Iterator[Problem]:
+        """Yield the refusals of the program's reactions by what cannot run them."""
+        hint = "use reporting(on_watermark) for late events, and an engine for reactions"
+        for reaction in self.reactions:
+            name = "a reaction" if reaction.label is None else f"the reaction {reaction.label}"
+            yield Problem("E290", f"{name} cannot run {where}", reaction.span, hint)
 
     def check_rules(self, rules: Iterable[Rule]) -> None:
         """Check rules that come at run time beside those the program has."""

@@ -273,8 +273,7 @@ class Core:
         """Note that a condition or an action raised; where the engine is strict, raise it."""
         self.failures.add(error)
         if self.strict:
-            self.state.queue.clear()
-            self.state.steps.clear()
+            self.state.drop_unsettled()
             raise ConditionError(replace(error.problems[0], code="E333"))
 
 

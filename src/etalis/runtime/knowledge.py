@@ -14,7 +14,7 @@ from etalis.language.check.goals import indicator, strip_wrappers
 from etalis.language.lower import load_clauses, new_database, to_logic
 from etalis.language.read.parser import parse_term
 from etalis.language.rules import knowledge_changes
-from etalis.language.syntax import Clause, Tree
+from etalis.language.syntax import Clause, StateDeclaration, Tree
 from etalis.logic.builtins.table import PROTECTED
 from etalis.logic.knowledge.foreign import Function, install
 from etalis.logic.knowledge.loaders import LoadedRows
@@ -26,6 +26,8 @@ from etalis.logic.terms.unify import Term, deref, from_value, make_list
 from etalis.runtime.state import show_time
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
+
+IS_STATE = "is state: only actions change it"
 
 
 class Knowledge:
@@ -68,6 +70,12 @@ class Knowledge:
         """The types that the tables of these facts had, where all of one relation agree."""
         return self._types
 
+    @property
+    def _state(self) -> frozenset[Key]:
+        """The predicates of state."""
+        declared = [item.predicates for item in self._tree.items if isinstance(item, StateDeclaration)]
+        return frozenset((name, arity) for predicates in declared for name, arity, _ in predicates)
+
     def copied(self) -> Knowledge:
         """Return the same, to which more can be added."""
         other = Knowledge(self._tree)
@@ -93,6 +101,8 @@ class Knowledge:
             key = (name, rows.arity)
             if key in PROTECTED or key in self._functions:
                 raise unfit(key, rows, "is built in or registered")
+            if key in self._state:
+                raise unfit(key, rows, IS_STATE, "write its first facts into the program")
         for name, rows in relations:
             key = (name, rows.arity)
             known, types = self._types.get(key), rows.types or (None,) * rows.arity

@@ -44,6 +44,7 @@ from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.store import Doubles, count_instances
+from etalis.runtime.reactions.raising import RaisedLater
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
 from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, State
@@ -99,6 +100,7 @@ class RuleSet:
         self.memory: dict[Any, Any] = {}
         self.computed = program.knowledge.computed  # once, since stores are laid out by it
         self.pending = Pending()
+        self.later = RaisedLater(self.state)
         self.record = None if replays or not recorded else self._begin_record()
         horizon = NEVER if program.settings.corrects else program.settings.knowledge_horizon
         if self.record is not None:
@@ -173,7 +175,8 @@ class RuleSet:
             self.note_waiting()
         self.wiring = Wiring([planned for planned, _ in self.rules])
         self.heads.raises = self.traced and self.acts
-        self.heads.makers = Counter(r.head.kind for r, _ in self.rules)
+        heads = [planned.head.kind for planned, _ in self.rules if not planned.head.hidden]
+        self.heads.makers = Counter(heads)
         compiler = self.compiler = Compiler(
             self.wiring,
             self.state,
@@ -191,15 +194,17 @@ class RuleSet:
         self.processors = compiler.processors()
         self.ticks = self.compile_ticks(self.wiring.leaves)
         self.log = compiler.log()
-        heads = [r.head.kind for r, _ in self.rules]
         self.listened = {*self.processors, *heads, *self.learned}
         for kind, changes in self.learned.items():
             self.processors[kind] = self._learn_first(kind, changes, self.processors.get(kind, _nothing))
         for kind in self.spied:
             self.processors[kind] = self._tell_first(kind, self.processors.get(kind, _nothing))
+        self.reacts = any(planned.head.hidden for planned, _ in self.rules)
         growing = growing_events(rule for _, rule in self.rules)
         for planned, _ in self.rules:
             made = self.heads.kind(planned)
+            if planned.head.hidden:
+                continue
             made.grows = (made.name, made.arity) in growing
             made.feeds = self.processors.get((made.name, made.arity))
             if made.feeds is None and self.log is not None:
@@ -212,7 +217,7 @@ class RuleSet:
         self.compiled = True
 
     def _infer_types(self) -> Typing:
-        heads = [planned.head for planned, _ in self.rules]
+        heads = [planned.head for planned, _ in self.rules if not planned.head.hidden]
         others = {(rule.head.name, len(rule.head.args)) for rule in event_rules(self.program.tree)}
         elsewhere = others.union(self.heads.made).difference(head.kind for head in heads)
         declared = {(name, len(s)): tuple(t for _, t in s) for name, s in self.program.signatures.items()}
@@ -269,7 +274,7 @@ class RuleSet:
         """Return who may set timers, by place."""
         owners: list[Owner] = [part for part in self.memory.values() if isinstance(part, Waiter | Unmatched)]
         owners += [ring for ring in self.heads.rings.values() if ring.kind.alive]
-        return {owner.place: owner for owner in (*owners, self.pending)}
+        return {owner.place: owner for owner in (*owners, self.pending, self.later)}
 
     def partitioning(self) -> Partitioning:
         """Return by what the events of the rules can be parted."""
@@ -332,11 +337,15 @@ class RuleSet:
         wanted = rule if isinstance(rule, Rule) else parse_rule(rule) if "<-" in rule else rule
         if isinstance(wanted, Rule):
             wanted = place_in_rule(self.program.tree, wanted)
-        gone = [(planned, r) for planned, r in self.rules if fits(r, planned.head.label, wanted)]
+        gone = [(planned, r) for planned, r in self._changeable() if fits(r, planned.head.label, wanted)]
         if not gone:
             raise self._no_rule(f"{rule if isinstance(rule, str) else rule.head.name} to delete")
         self._remove(gone)
         return len(gone)
+
+    def _changeable(self) -> list[Pair]:
+        """Return the rules that may leave or change while the engine runs: not those of reactions."""
+        return [pair for pair in self.rules if not pair[0].head.hidden]
 
     def _remove(self, gone: list[tuple[PlannedRule, Rule]]) -> None:
         self.rules = [pair for pair in self.rules if pair not in gone]
@@ -363,7 +372,7 @@ class RuleSet:
         self.compile()
 
     def _no_rule(self, what: str) -> ProgramError:
-        known = ", ".join(sorted({planned.head.label for planned, _ in self.rules}))
+        known = ", ".join(sorted({planned.head.label for planned, _ in self._changeable()}))
         return ProgramError(Problem("E230", f"no rule {what}", hint=f"rules here: {known}"))
 
     def set_property(self, label: str, given: Property) -> int:
@@ -384,7 +393,7 @@ class RuleSet:
 
     def _begin_anew(self, label: str, change: Callable[[tuple[Property, ...]], tuple[Property, ...]]) -> int:
         """Plan the rules of a label with other properties, at their places; what waits in them is dropped."""
-        places = [i for i, (planned, _) in enumerate(self.rules) if planned.head.label == label]
+        places = [i for i, (p, _) in enumerate(self.rules) if p.head.label == label and not p.head.hidden]
         if not places:
             raise self._no_rule(label)
         self.generation += 1

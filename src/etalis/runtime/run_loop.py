@@ -1,7 +1,8 @@
 """The run loop: inputs and time, each processed to completion before the next (definition 6.5).
 
-What an input causes comes in rounds, each sorted and free of duplicates, then what its goals ask for, in turn. Changes
-of knowledge, time points and raised events come before the inputs of their stamp, alarms and deadlines after them.
+What an input causes comes in rounds, each sorted and free of duplicates, then its reactions, then what goals and
+reactions ask for, in turn, each with its own rounds and reactions. Changes of knowledge, time points and raised events
+come before the inputs of their stamp, alarms and deadlines after them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from etalis.data.measure import weigh
 from etalis.errors import LimitError, Problem
 from etalis.language.steps import Occur, RuleStep, Spy, Step
 from etalis.runtime.changes import Changes
+from etalis.runtime.reactions.reactor import Reactor
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import NEVER, HeadKind, Raw, Tag, sort_round
 from etalis.temporal.event import Event, EventKind, brief, new_event
@@ -34,6 +36,7 @@ class RunLoop:
         self.taking = False
         self.made = 0
         self.settled: int = NEVER  # how far deadlines may pass by themselves
+        self.reactor: Reactor | None = None
 
     def begin(self, rules: RuleSet, changes: Changes) -> None:
         """Take the rules, whose goals know this run loop already, and the changes of knowledge to come."""
@@ -51,7 +54,7 @@ class RunLoop:
         try:
             if end != state.now:
                 self.move_to(end, out)
-            self.made = 0
+            self.count_anew()
             state.tag = tag
             if self.rules.traced:
                 state.number = number
@@ -60,10 +63,16 @@ class RunLoop:
                 values = (*values, number)
             if not self.occur(*kind, (end, start, None, *values)):
                 self.rules.evidence.unread[kind] += 1
-            if state.queue or state.steps:
+            if state.queue or state.steps or state.reacting:
                 self.settle(out)
         finally:
             self.taking = taking
+
+    def count_anew(self) -> None:
+        """Begin to count what an input causes."""
+        self.made = 0
+        if self.reactor is not None:
+            self.reactor.begin()
 
     def reach(self, end: int, out: list[Raw]) -> None:
         """Let time reach the end of an event that is not taken."""
@@ -108,12 +117,16 @@ class RunLoop:
                 out.append(raw)
             if feeds is not None:
                 feeds(raw)
+        if self.state.reacting:
+            self.count_anew()
+            self.made = made
+            self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
 
     def settle_numbered(self) -> tuple[Event, ...]:
         """Process what generated code has queued, where events are told apart; return what is reported."""
         out: list[Raw] = []
-        self.made = 0
+        self.count_anew()
         self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
 
@@ -153,7 +166,8 @@ class RunLoop:
 
     def pass_time(self, time: int, out: list[Raw], *, inclusive: bool) -> None:
         """Let all happen up to `time`, in order, but what is due at `time` only if inclusive."""
-        state, rules = self.state, self.rules
+        state, rules, reactor = self.state, self.rules, self.reactor
+        moment: int | None = None
         while True:
             change, tick, coming = self.changes.next, rules.next_tick(), state.next_coming()
             due = state.due if state.due <= self.settled else NEVER
@@ -171,16 +185,23 @@ class RunLoop:
                 state.fall_due()
             else:
                 return
-            if state.queue or state.steps:
+            if state.queue or state.steps or state.reacting:
+                if reactor is not None and state.now != moment and (time < NEVER or moment is None):
+                    moment = state.now
+                    reactor.begin()
                 self.settle(out)
 
     def settle(self, out: list[Raw]) -> None:
-        """Process what was caused, round by round, until nothing new comes; then what goals asked for, in turn."""
-        steps = self.state.steps
+        """Process what was caused, round by round, until nothing new comes; then reactions and what was asked for."""
+        steps, reactor = self.state.steps, self.reactor
         self._settle_rounds(out)
+        if reactor is not None:
+            reactor.react()
         while steps:
             self._perform(steps.popleft(), out)
             self._settle_rounds(out)
+            if reactor is not None:
+                reactor.react()
 
     def _settle_rounds(self, out: list[Raw]) -> None:
         while self.state.queue:
@@ -222,8 +243,7 @@ class RunLoop:
         self.made += more
         if self.made <= limit:
             return
-        self.state.queue.clear()
-        self.state.steps.clear()
+        self.state.drop_unsettled()
         raise too_many(limit, new_event(Event, last))
 
     def reached(self) -> int | None:

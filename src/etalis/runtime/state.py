@@ -83,6 +83,7 @@ class State:
         "number",
         "queue",
         "reached",
+        "reacting",
         "sequence",
         "steps",
         "tag",
@@ -99,6 +100,7 @@ class State:
         self.cause: Rope = None  # the match whose goal is asked, where goals raise events and ropes are kept
         self.current = 0
         self.queue: list[Raw] = []
+        self.reacting: list[Raw] = []  # matches of reactions, which wait until the rounds are over
         self.timers: list[Timer] = []
         self.tag: Tag | None = None
         self.sequence = 0
@@ -146,6 +148,16 @@ class State:
     def next_coming(self) -> int:
         """Return when the next event that is kept ends."""
         return self.coming[0][0] if self.coming else NEVER
+
+    def is_unsettled(self) -> bool:
+        """Tell whether anything is left of what an input, or what fell due, has caused."""
+        return bool(self.queue or self.steps or self.reacting)
+
+    def drop_unsettled(self) -> None:
+        """Forget what is left of what was caused."""
+        self.queue.clear()
+        self.steps.clear()
+        self.reacting.clear()
 
     def drop(self) -> None:
         """Forget what is due and what is to come."""
@@ -251,6 +263,27 @@ class Made:
         self.stamp, self.seen_at, self.seen = found[0][0], found[0][0], seen
         sort_round(new)
         return new
+
+
+class Numbering:
+    """The numbers that tell equal matches of one reaction apart: same attributes, same interval, from 1 on.
+
+    What ends at one stamp is numbered together, whatever brought it about.
+    """
+
+    __slots__ = ("counts", "stamp")
+
+    def __init__(self) -> None:
+        self.stamp = BEGINNING
+        self.counts: dict[Raw, int] = {}
+
+    def next(self, stamp: int, *identity: Any) -> int:
+        """Return the number of a further match that ends at a stamp."""
+        if stamp != self.stamp:
+            self.stamp, self.counts = stamp, {identity: 1}
+            return 1
+        number = self.counts[identity] = self.counts.get(identity, 0) + 1
+        return number
 
 
 Reported = bool | Callable[..., bool]  # of every event of a kind, or of those whose arguments pass a test

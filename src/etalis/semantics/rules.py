@@ -47,6 +47,7 @@ class Rules:
     settings: Settings
     world: World
     conclude: Conclude
+    hidden: tuple[s.Rule, ...] = ()  # of reactions: they do not change
     apart: dict[str, tuple[s.Property, ...]] = field(default_factory=dict)
     built: list[Built] = field(default_factory=list)
     numbers: int = 0
@@ -56,7 +57,7 @@ class Rules:
     def begin(self) -> None:
         """Build the rules of the program's text."""
         self.apart = dict(label_properties(self.program))
-        for rule in labelled_rules(self.program):
+        for rule in (*labelled_rules(self.program), *self.hidden):
             self._add(rule)
         self.later.clear()
 
@@ -105,7 +106,7 @@ class Rules:
         self._arrange()
 
     def _delete(self, wanted: s.Rule | str) -> None:
-        gone = [made for made in self.built if fits(made.rule, made.name, wanted)]
+        gone = [made for made in self.built if not made.rule.hidden and fits(made.rule, made.name, wanted)]
         for old in gone:
             old.standing.stands = False
         self.built = [b for b in self.built if b.standing.stands]
@@ -115,7 +116,7 @@ class Rules:
 
     def _change(self, label: str, change: Change) -> None:
         """Build the rules of a label anew with other properties; what waits in them is gone."""
-        places = [place for place, old in enumerate(self.built) if old.name == label]
+        places = [place for place, old in enumerate(self.built) if old.name == label and not old.rule.hidden]
         self.apart[label] = change(self.apart.get(label, ()))
         for place in places:
             old = self.built[place]

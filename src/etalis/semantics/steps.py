@@ -42,6 +42,7 @@ from etalis.semantics.matches import (
     settled,
     whole,
 )  # fmt: skip
+from etalis.semantics.reactions import ModelReactor, reactor_of
 from etalis.semantics.rules import Rules
 from etalis.temporal.event import Event, brief, sort_key
 from etalis.temporal.relation import relations
@@ -81,8 +82,11 @@ def run(
         solver.database.keep_versions(_EVER, lambda: len(world.record))
         noted = notes.changes
         solver.database.note_change = lambda before: noted.append((len(world.record), before))
-    history = _History(world, run_state, found.max_derivations, lambda until: _change(solver, waiting, until))
-    history.rules = Rules(program, found, world, lambda rule, x, scope: _conclude(rule, x, scope, history))
+    turn = lambda match: None  # noqa: E731
+    reactor = reactor_of(program, turn, found.max_reactions)
+    history = _History(world, run_state, found.max_derivations, lambda until: _change(solver, waiting, until), reactor)
+    conclude = lambda rule, x, scope: _conclude(rule, x, scope, history)  # noqa: E731
+    history.rules = Rules(program, found, world, conclude, reactor.rules)
     if notes is not None:
         notes.rules = history.rules.later
     history.rules.begin()
@@ -209,6 +213,7 @@ class _History:
     run_state: RunState
     max_derivations: int
     change: Callable[[int], None]
+    reactor: ModelReactor
     rules: Rules = field(init=False)
     before: int = 0
     larger: int = 0  # what large terms of this input count for more
@@ -224,10 +229,13 @@ class _History:
 
     def pass_through(self, inputs: list[RecordedEvent], until: float) -> None:
         """Take every moment in turn: changes from outside, time points, events that end then, what is due."""
+        last = max((given.event.end_time for given in inputs), default=-math.inf)
         for now in self._moments(inputs):
             if now > until:
                 return
             self.run_state.now = now
+            if now <= last or until < math.inf:
+                self.reactor.begin()
             self.change(now)
             for receive in [receive for time, receive in self.world.points if time == now]:
                 receive(whole(now, now, {}, frozenset(), settled(frozenset())))
@@ -238,7 +246,10 @@ class _History:
                 self.complete([])
             for given in (given for given in inputs if given.event.end_time == now):
                 self.before, self.larger = len(self.derived), 0
+                self.reactor.begin()
                 self.complete([given])
+            if any(d.due == now for d in self.world.deadlines) and (now <= last or until < math.inf):
+                self.reactor.begin()
             while any(d.due == now for d in self.world.deadlines):
                 self._fall_due(now)
 
@@ -265,10 +276,12 @@ class _History:
         self.complete([])
 
     def complete(self, events: list[RecordedEvent]) -> None:
-        """Process events and all that they cause, then the steps that their goals asked for."""
+        """Process events and all that they cause, then reactions, then the steps that were asked for, in turn."""
         self._rounds(events)
+        self.reactor.react()
         while self.run_state.steps:
             self._take(*self.run_state.steps.pop(0))
+            self.reactor.react()
 
     def _take(self, step: Step, cause: Numbers) -> None:
         """Take one step; an event that ends later waits until time reaches its end (definition 18.4)."""
@@ -319,7 +332,10 @@ class _History:
 
 
 def _conclude(rule: s.Rule, x: Instance, scope: Scope, history: _History) -> None:
-    """Make a rule's event of a match of its pattern, or set the alarm."""
+    """Make a rule's event of a match of its pattern, set the alarm, or let the match wait for its reaction."""
+    if rule.hidden:
+        history.reactor.note(rule, x, scope.world.inputs_of(x))
+        return
     args = tuple(ground(a, x.bindings) for a in rule.head.args)
     if is_too_deep(args):
         scope.world.report(TOO_DEEP, scope.rule)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from etalis.errors import ProgramError
 from etalis.runtime.reporting.counted_report import report_counts
 from etalis.runtime.reporting.unknown_options import with_options
 from etalis.spark.asking import MOST_ROWS, FetchedRows, MatchRow, fetch_rows
@@ -56,6 +57,8 @@ class SparkProgram:
         self.spark = spark
         self.now: Any = None  # a column that says what time it is, in place of Spark's clock
         self.restart: Restart | None = None  # what the last stream that was planned goes on with
+        if refused := tuple(program.refuse_reactions("on Spark")):
+            raise ProgramError(*refused)
         check_loaded()
         _choose_python(spark)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from etalis.language.printer import print_pattern, print_program, print_term
+from etalis.language.printer import print_action, print_pattern, print_program, print_term
 from etalis.language.read.parser import parse, parse_rule, parse_term
-from etalis.language.syntax import EventPattern, Pattern, Rule, Term, Tree
+from etalis.language.syntax import Action, EventPattern, Item, Pattern, Reaction, Rule, Term, Tree
 from helpers import trees
 
 EXAMPLES = settings(max_examples=300, deadline=None, derandomize=True)
@@ -22,6 +22,20 @@ def test_a_term_reads_back(term: Term) -> None:
 @given(trees.patterns)
 def test_a_pattern_reads_back(pattern: Pattern) -> None:
     assert parse_rule(f"head <- {print_pattern(pattern)}.") == Rule(EventPattern("head", ()), pattern)
+
+
+@EXAMPLES
+@given(trees.actions)
+def test_an_action_reads_back(action: Action) -> None:
+    item = parse(f"on a do {print_action(action)}.").items[0]
+    assert isinstance(item, Reaction)
+    assert item.action == action
+
+
+@EXAMPLES
+@given(trees.reactive_items)
+def test_a_clause_of_reactive_rules_reads_back(item: Item) -> None:
+    assert parse(print_program(Tree((item,)))).items == (item,)
 
 
 @EXAMPLES

@@ -27,7 +27,7 @@ def label_mark(reader: TermReader) -> int:
 
 def make_rule(label: s.Pattern | None, head: s.Pattern, pattern: s.Pattern, reader: TermReader) -> s.Rule:
     """Make a rule of its parts as they were read."""
-    name, properties = (None, ()) if label is None else _split_label(label)
+    name, properties = (None, ()) if label is None else split_label(label)
     first = head if label is None else label
     action = head.action if isinstance(head, s.Do) else None
     head = head.pattern if isinstance(head, s.Do) else head
@@ -58,7 +58,7 @@ def to_event(term: s.Term, reader: TermReader) -> s.EventPattern:
             )
 
 
-def _split_label(label: s.Pattern) -> tuple[str, tuple[s.Property, ...]]:
+def split_label(label: s.Pattern) -> tuple[str, tuple[s.Property, ...]]:
     match label:
         case s.EventPattern(name=name, args=()):
             return name, ()

@@ -1,9 +1,9 @@
-"""Messages for syntax errors in patterns: what was found, what was expected, and what may have been meant."""
+"""Messages for syntax errors in patterns and actions: what was found, what was expected, what may have been meant."""
 
 from __future__ import annotations
 
 from etalis.language.check.spelling import suggest
-from etalis.language.operators import ARROWS, PATTERN_WORDS, find_operator, is_arrow
+from etalis.language.operators import ACTION_OPERATORS, ARROWS, PATTERN_WORDS, find_operator, is_arrow
 from etalis.language.read.foreign_signs import MEANT
 from etalis.language.read.reader import TermReader, describe, is_new_clause, missing_stop
 from etalis.language.read.tokens import ClauseError, Token
@@ -13,6 +13,22 @@ from etalis.temporal.duration import UNITS
 _UNIT_NAMES = "the units are us, ms, s, min, h, d and week"
 _ARROW_HINT = "is a full stop missing? A rule inside a rule needs brackets"
 _OUTER_HINT = "a part may be missing of seq, equals and `and`, on one side: a seq? b, a ?seq b, a equals? b, a and? b"
+REPEAT = "a repetition is an action that calls itself: action all :- one seq all. action all :- \\+ more."
+_TEST = "a test is a step of its own: X > 1 seq ins(p(X))"
+_JOINED = "actions are joined by seq, par and or: a seq b, a par b, a or b"
+_CHOICE = "a choice is written (Test -> Action ; Action)"
+# What patterns, goals and other languages have between parts, and what is written between actions.
+_BETWEEN_ACTIONS = {
+    "and": "one after the other is written a seq b, in any order a par b",
+    "|": "interleaved is written a par b, else or",
+    "where": _TEST, "check": _TEST, "timestamp": _TEST, "if": _TEST, "when": _TEST, "ntimes": REPEAT,
+    "star_times": REPEAT, "cnot": "that a goal has no solution is the step \\+ p(X)", "times": REPEAT,
+    "fnot": "that a goal has no solution is the step \\+ p(X)", "then": "did you mean seq?", "else": _CHOICE,
+    "within": "only await(Pattern within Duration) takes time", "&": "did you mean par?", "#": "did you mean par?",
+    "&&": "did you mean seq?", "||": "did you mean or?", "\\/": "did you mean or?", "/\\": "did you mean par?",
+    "*->": _CHOICE, "*": "did you mean seq?", "do": "what is done is joined by seq: do a seq b",
+    "on": "is a full stop missing?",
+}  # fmt: skip
 _NOT_HINT = "use cnot: (a seq b) cnot c, or fnot for never before"
 
 
@@ -91,3 +107,40 @@ def _wrong_unit(reader: TermReader, token: Token) -> ClauseError | None:
     ):
         return wrong_unit(reader) or reader.refusal("E125", f"{describe(token)} is no unit of time", token, _UNIT_NAMES)
     return wrong_unit(reader)
+
+
+def wrong_action(reader: TermReader, token: Token) -> ClauseError | None:
+    """Say why no action can begin at a token, None if one may."""
+    kind, value, _, end = token
+    if kind in ("end", "eof") or (kind == "punct" and value not in "([{"):
+        return reader.refusal("E108", f"an action is missing before {describe(token)}", token)
+    after = reader.tokens[reader.at + 1]
+    is_word = kind in ("name", "var") and not (after[1] == "(" and after[2] == end)
+    word = str(value).lower()
+    if is_word and word == "not":
+        hint = "that a goal has no solution is written \\+ p(X), that an action cannot be done impossible(A)"
+        return reader.refusal("E122", "`not` is no action", token, hint)
+    if is_word and word == "if" and after[0] in ("name", "var", "quoted", "punct"):
+        return reader.refusal("E122", "`if` does not stand in an action", token, _CHOICE)
+    if is_word and (word in ("else", "undo", "do") or word in ACTION_OPERATORS or word in PATTERN_WORDS):
+        return reader.refusal("E108", f"an action is missing before {describe(token)}", token)
+    return None
+
+
+def wrong_action_operator(reader: TermReader, opening: int | None) -> ClauseError:
+    """Say what is wrong with a token that follows an action and is no operator."""
+    token = reader.tokens[reader.at]
+    kind, value, _, _ = token
+    if kind in ("end", "eof"):
+        return reader.wrong_next(opening)
+    if opening is None and is_new_clause(reader, on_margin=True):
+        return missing_stop(reader)
+    unit = wrong_unit(reader)
+    if unit is not None:
+        return unit
+    if kind not in ("name", "quoted", "var") and value != "|":
+        hint = f"say how they belong together: {_JOINED.partition(': ')[2]}"
+        return reader.refusal("E108", f"expected an operator of actions, found {describe(token)}", token, hint)
+    word = value.lower()
+    hint = _BETWEEN_ACTIONS.get(word) or suggest(word, (*ACTION_OPERATORS, "else", "undo"), _JOINED) or _JOINED
+    return reader.refusal("E122", f"{describe(token)} is not an operator of actions", token, hint)

@@ -19,6 +19,7 @@ from etalis.language.read.foreign_signs import with_foreign_hint
 from etalis.language.read.heads import make_rule, to_event
 from etalis.language.read.messages import wrong_operator
 from etalis.language.read.pattern import BODY, PatternParser
+from etalis.language.read.reactions import ReactionParser, declares_state, reactive_word, read_state
 from etalis.language.read.reader import MAX_DEPTH, TermReader, check_depth, describe, missing_stop, too_deep
 from etalis.language.read.tokens import ClauseError, Token, Tokenizer, refusal
 
@@ -137,11 +138,12 @@ def _is_sign(token: Token | None) -> bool:
 class _ClauseParser:
     """Reads clauses one after the other; remembers the operators that the program defines."""
 
-    __slots__ = ("patterns", "reader")
+    __slots__ = ("patterns", "reactions", "reader")
 
     def __init__(self, source: Source) -> None:
         self.reader = TermReader(source, GoalOperators())
         self.patterns = PatternParser(self.reader)
+        self.reactions = ReactionParser(self.patterns)
 
     def clause(self, tokens: list[Token]) -> s.Item:
         """Read one clause."""
@@ -170,6 +172,9 @@ class _ClauseParser:
         if first[0] == "name" and (first[1] == ":-" or first[1] == "?-"):
             reader.at = 1
             return self._directive()
+        word, at = reactive_word(reader)
+        if word:
+            return self.reactions.clause(word, at)
         if self._has_arrow():
             return self.rule()
         if first[0] == "end":
@@ -227,6 +232,9 @@ class _ClauseParser:
             reader.at = 2
             names = indicators(reader.term(1000))
             return s.Export(names, self._span()) if word == "export" else self._import(names)
+        if declares_state(reader):
+            reader.at = 2
+            return read_state(reader, self._span())
         goal = reader.term(BODY)
         if reader.tokens[reader.at][0] != "end":
             raise reader.wrong_next(None)

@@ -206,7 +206,7 @@ class TermReader:
 
     def _has_neck(self) -> bool:
         """Tell whether an arrow or a neck stands in the brackets that have just been opened."""
-        end = self._find_end(self.at - 1) or len(self.tokens)
+        end = self.find_end(self.at - 1) or len(self.tokens)
         depth = 0
         for token in self.tokens[self.at : end]:
             depth += (token[1] in _CLOSERS) - (token[1] in _CLOSERS.values()) if token[0] == "punct" else 0
@@ -324,12 +324,12 @@ class TermReader:
 
     def group_end(self, opening: int) -> int:
         """Return the token behind the bracket that closes the one at token `opening`."""
-        end = self._find_end(opening)
+        end = self.find_end(opening)
         if not end:
             raise self._never_closed(opening)
         return end
 
-    def _find_end(self, opening: int) -> int:
+    def find_end(self, opening: int) -> int:
         """Return the token behind the bracket that closes the one at token `opening`, 0 if none does."""
         depth = 0
         for index in range(opening, len(self.tokens)):
@@ -361,7 +361,7 @@ class TermReader:
 
     def _wrong_operator(self, token: Token, row: TermOperator, opening: int | None) -> ClauseError:
         """Say what is wrong with an operator that binds too loosely for its place."""
-        if opening is not None and row.priority > ARGUMENT and not self._find_end(opening):
+        if opening is not None and row.priority > ARGUMENT and not self.find_end(opening):
             return self._never_closed(opening)
         if opening is not None and token[1] in PATTERN_WORDS:
             hint: str | None = "events are joined outside of their brackets: a(X) seq b(Y)"

@@ -1,31 +1,63 @@
-"""Renames the events, predicates and labels of a file, wherever they are used as such."""
+"""Renames the events, predicates, actions and labels of a file, wherever they are used as such.
+
+Effects are the host's, and keep their names. So do `violated` and `undelivered`, the events that tell of labels, in a
+file that has such labels: there the label in front of their attributes is renamed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from etalis.language import syntax as s
 from etalis.language.check import goals as g
-from etalis.language.traversal import rewrite, rewrite_term
+from etalis.language.traversal import rewrite, rewrite_action, rewrite_term, with_actions, with_patterns
 
 Rename = Callable[[str, int | None], str]  # of an event with named attributes, the arity is not known yet
 
 _FIXED = g.CONTROL | g.SIDE_EFFECTS | g.BUILTINS | g.TIMES
 
 
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """What labels get in front, and those of the file, by the events that tell of them."""
+
+    prefix: str
+    told: Mapping[str, frozenset[str]]
+
+    def of(self, label: str | None) -> str | None:
+        return None if label is None else self.prefix + label
+
+    def event(self, pattern: s.EventPattern) -> s.EventPattern:
+        match pattern.args:
+            case (s.Const(value=str() as word) as first, *rest) if word in self.told.get(pattern.name, ()):
+                return replace(pattern, args=(replace(first, value=self.prefix + word), *rest))
+            case _:
+                return pattern
+
+
 def rename_items(items: Iterable[s.Item], new: Rename, label: str) -> list[s.Item]:
     """Return clauses with `new(name, arity)` for the name of each event and predicate, and a prefix on each label."""
-    return [_renamed(item, new, label) for item in items]
+    several = list(items)
+    told = {
+        "violated": frozenset(item.label for item in several if isinstance(item, s.Constraint)),
+        "undelivered": frozenset(item.label for item in several if isinstance(item, s.Reaction) and item.label),
+    }
+    labels = _Labels(label, told)
+
+    def renamed(name: str, arity: int | None) -> str:
+        return name if told.get(name) else new(name, arity)
+
+    return [_renamed(item, renamed, labels) for item in several]
 
 
-def _renamed(item: s.Item, new: Rename, label: str) -> s.Item:
+def _renamed(item: s.Item, new: Rename, label: _Labels) -> s.Item:
     match item:
         case s.Rule():
             return _rule(item, new, label)
         case s.LabelProperty():
-            return replace(item, label=label + item.label)
+            return replace(item, label=label.prefix + item.label)
         case s.Clause(head=head, body=body):
             return replace(item, head=_goal(head, new), body=None if body is None else _goal(body, new))
         case s.Trigger(pattern=pattern, names=names, body=body):
@@ -42,20 +74,66 @@ def _renamed(item: s.Item, new: Rename, label: str) -> s.Item:
             return replace(item, goal=_goal(goal, new))
         case s.SetFlag() | s.Import():
             return item
+        case s.Reaction() | s.ActionClause() | s.Always() | s.Constraint() | s.StateDeclaration():
+            return _reactive(item, new, label)
         case _:
             assert_never(item)
+
+
+def _reactive(item: s.ReactiveItem, new: Rename, label: _Labels) -> s.Item:
+    def change(node: s.Action) -> s.Action:
+        return _action(node, new)
+
+    found = with_patterns(item, lambda pattern: rewrite(pattern, lambda node: _pattern(node, new, label)))
+    found = with_actions(found, lambda action: rewrite_action(action, change))
+    match found:
+        case s.Reaction(condition=goal):
+            return replace(found, condition=None if goal is None else _goal(goal, new), label=label.of(found.label))
+        case s.ActionClause(head=head):
+            return replace(found, head=_goal(head, new))
+        case s.Always(goal=goal):
+            return replace(found, goal=_goal(goal, new))
+        case s.Constraint():
+            return replace(found, label=label.prefix + found.label)
+        case s.StateDeclaration(predicates=predicates):
+            return replace(found, predicates=tuple((new(name, arity), arity, key) for name, arity, key in predicates))
+        case _:
+            raise AssertionError(found)
+
+
+def _action(node: s.Action, new: Rename) -> s.Action:
+    match node:
+        case s.FactChange(fact=fact):
+            return replace(node, fact=_name(fact, new))
+        case s.Raise(event=event):
+            return replace(node, event=_name(event, new))
+        case s.Perform(goal=goal):
+            return replace(node, goal=_goal(goal, new))
+        case s.SubjectTo(constraint=constraint):
+            return replace(node, constraint=rewrite_term(constraint, lambda _, term: _step(term, new)))
+        case _:
+            return node
+
+
+def _step(term: s.Term, new: Rename) -> s.Term:
+    """Rename what a step in the constraint of an action changes or raises."""
+    match term:
+        case s.Compound(name="ins" | "del" | "set" | "raise", args=(fact,)):
+            return replace(term, args=(_name(fact, new),))
+        case _:
+            return term
 
 
 def _fact_kind(name: str, arity: int, remover: str | None, new: Rename) -> tuple[str, int, str | None]:
     return new(name, arity), arity, None if remover is None else new(remover, arity)
 
 
-def _rule(rule: s.Rule, new: Rename, label: str) -> s.Rule:
+def _rule(rule: s.Rule, new: Rename, label: _Labels) -> s.Rule:
     return replace(
         rule,
         head=_event(rule.head, new),
         pattern=rewrite(rule.pattern, lambda node: _pattern(node, new, label)),
-        label=None if rule.label is None else label + rule.label,
+        label=label.of(rule.label),
         action=None if rule.action is None else _goal(rule.action, new),
     )
 
@@ -64,10 +142,10 @@ def _event(pattern: s.EventPattern, new: Rename) -> s.EventPattern:
     return replace(pattern, name=new(pattern.name, None if pattern.names else len(pattern.args)))
 
 
-def _pattern(node: s.Pattern, new: Rename, label: str) -> s.Pattern:
+def _pattern(node: s.Pattern, new: Rename, label: _Labels) -> s.Pattern:
     match node:
         case s.EventPattern():
-            return _event(node, new)
+            return _event(label.event(node), new)
         case s.SubRule(rule=rule):
             return replace(node, rule=_rule(rule, new, label))
         case s.Condition(goal=goal):

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from etalis.errors import Span
 from etalis.language.syntax.patterns import Property, Rule
+from etalis.language.syntax.reactions import ReactiveItem
 from etalis.language.syntax.terms import Const, Term, place
 
 
@@ -104,7 +105,7 @@ class Initially:
 
 
 Directive: TypeAlias = EventDeclaration | Import | Export | SetFlag | Declare | KnowledgeDeclaration | Initially
-Item: TypeAlias = Rule | LabelProperty | Clause | Trigger | Directive
+Item: TypeAlias = Rule | LabelProperty | Clause | Trigger | Directive | ReactiveItem
 
 
 @dataclass(frozen=True, slots=True)

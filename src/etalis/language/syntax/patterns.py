@@ -184,7 +184,10 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """An event rule; `action` is the one written on the head (`Head do Action <- P`)."""
+    """An event rule; `action` is the one written on the head (`Head do Action <- P`).
+
+    That of a reaction is `hidden`: its matches are told apart by number, and nobody but the reaction sees them.
+    """
 
     head: EventPattern
     pattern: Pattern
@@ -193,3 +196,4 @@ class Rule:
     alarm: Alarm | None = None
     action: Term | None = None
     span: Span | None = place()
+    hidden: bool = False

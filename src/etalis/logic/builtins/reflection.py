@@ -75,7 +75,7 @@ def _properties(machine: Machine, name: str, arity: int) -> Iterator[Term]:
         yield "static" if predicate.fixed else "dynamic"
         if predicate.tabled:
             yield "tabled"
-        if not predicate.fixed:
+        if not predicate.fixed or predicate.is_state:
             yield ("number_of_clauses", len(_clauses(predicate, machine)))
     elif database.provides(name, arity) or (name, arity) in FORMS:
         yield from ("defined", "built_in", "static")
@@ -95,7 +95,7 @@ def _listing(machine: Machine, args: Args) -> bool:
     spec = bound(args[0])
     name, arity = (spec, None) if isinstance(spec, str) else _indicator(spec, whole=True)
     for predicate in machine.database.defined():
-        if predicate.name == name and arity in (None, predicate.arity) and not predicate.fixed:
+        if predicate.name == name and arity in (None, predicate.arity) and (predicate.is_state or not predicate.fixed):
             for clause in _clauses(predicate, machine):
                 put(machine, portray(clause))
             put(machine, "\n")

@@ -1,7 +1,8 @@
 """Answers of goals that are kept while the knowledge stands still.
 
-A goal is kept by the values of its variables. Every change of the database begins a new generation, which forgets all;
-what raises is not kept, so that it is raised, and reported, each time.
+A goal is kept by the values of its variables. Every change of the database begins a new generation, which forgets all,
+as does every change of state that the goal reads; what raises is not kept, so that it is raised, and reported, each
+time.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from etalis.logic.inline.steps import DeclineError
 from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
+from etalis.logic.state.state_predicate import StatePredicate
 from etalis.logic.terms.unify import Term, Variable
 
 _MOST = 10_000  # answers that are kept
@@ -69,9 +71,14 @@ def _kept(database: Database, goal: Term, clauses: Clauses, solve: Callable[...,
     """Return a function that keeps its answers for as long as they are true."""
     memo: dict[tuple[Any, ...], Any] = {}
     generation, known = database.generation, clauses
+    state = _state(clauses)
+    altered = [predicate.alterations for predicate in state]
 
     def answer(*values: Any) -> Any:
-        nonlocal generation, known
+        nonlocal generation, known, state, altered
+        if state and altered != (now := [predicate.alterations for predicate in state]):
+            memo.clear()
+            altered = now
         if database.generation != generation:
             memo.clear()
             generation = database.generation
@@ -80,7 +87,8 @@ def _kept(database: Database, goal: Term, clauses: Clauses, solve: Callable[...,
                 if found is None:
                     generation = -1
                     raise DeclineError
-                known = found
+                known, state = found, _state(found)
+                altered = [predicate.alterations for predicate in state]
         answered = memo.get(values, _UNKNOWN)
         if answered is _UNKNOWN:
             if len(memo) >= _MOST:
@@ -89,3 +97,7 @@ def _kept(database: Database, goal: Term, clauses: Clauses, solve: Callable[...,
         return answered
 
     return answer
+
+
+def _state(clauses: Clauses) -> list[StatePredicate]:
+    return [predicate for predicate, _ in clauses if isinstance(predicate, StatePredicate)]

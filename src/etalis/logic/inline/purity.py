@@ -54,10 +54,10 @@ def pure_clauses(database: Database, goal: Term) -> Clauses | None:
             if key in database.compiler.codes or not database.provides(*key):
                 return None
         predicate = database.predicate(*key)
-        if predicate.fixed or not predicate.defined:
+        if (predicate.fixed and not predicate.is_state) or not predicate.defined:
             return None
         found[key] = predicate
-        if predicate.relation is None:
+        if predicate.relation is None and not predicate.is_state:
             todo.extend(called for _, body in predicate.live() for called in _calls(body))
     return tuple((p, p.changes) for p in found.values() if p is not None)
 

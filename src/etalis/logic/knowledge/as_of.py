@@ -40,8 +40,8 @@ class View:
 
     def entries(self, predicate: Predicate, args: Args) -> list[tuple[Any, Args, Term]]:
         """Return handle, head arguments and body of every clause there was that may match."""
-        if predicate.database.versions is None:
-            return predicate.entries(args)  # one of the library, which never changes
+        if predicate.database.versions is None or predicate.is_state:
+            return predicate.entries(args)  # one of the library, which never changes, or state, which has no past
         old = self._version(predicate)
         if old.relation is None:
             return [(c, c.args, c.body) for c in self._clauses(old, args)]

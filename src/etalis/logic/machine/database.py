@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from etalis.logic.host import Reader
 from etalis.logic.knowledge.as_of import View
@@ -18,7 +19,7 @@ from etalis.logic.machine.predicate import Predicate
 from etalis.logic.machine.resolution import CompiledClause, Match
 from etalis.logic.tabling.closure import Closure, FactEdge, Links, recognise
 from etalis.logic.tabling.tables import TableStore
-from etalis.logic.terms.iso_errors import instantiation_error, permission_error, type_error
+from etalis.logic.terms.iso_errors import changed_state, instantiation_error, permission_error, type_error
 from etalis.logic.terms.unify import Term, Variable, copy, deref
 
 Key = tuple[str, int]
@@ -49,6 +50,7 @@ class Database:
         self.memory: dict[tuple[str, Term], Term] = {}
         self.reader: Reader | None = None
         self.tables = TableStore()
+        self.state: Any = None  # a `StateStore`, or None
         self.versions: Versions | None = None
         self.note_change: Callable[[int], None] | None = None  # is told the generation before every change
         self._links: dict[frozenset[FactEdge], Links] = {}
@@ -146,7 +148,8 @@ class Database:
 
     def declare(self, name: str, arity: int) -> None:
         """Define a predicate that may have no clauses (`dynamic`)."""
-        if not self.own(name, arity).fixed:
+        own = self.own(name, arity)
+        if own.is_state or not own.fixed:
             self.writable(name, arity).defined = True
 
     def table(self, name: str, arity: int) -> None:
@@ -172,6 +175,8 @@ class Database:
     def writable(self, name: str, arity: int, action: str = "modify") -> Predicate:
         """Return a predicate whose clauses may change; refuse the built-in ones."""
         own = None if (name, arity) in self.compiler.protected else self.own(name, arity)
+        if own is not None and own.is_state:
+            raise changed_state(name, arity)
         if own is None or own.fixed:
             raise permission_error(action, "static_procedure", ("/", name, arity))
         return own
@@ -234,8 +239,10 @@ class Database:
         twin.memory.update(self.memory)
         twin.reader = self.reader
         for predicate in self._predicates.values():
-            if predicate.defined or predicate.tabled:
+            if (predicate.defined or predicate.tabled) and not predicate.is_state:
                 twin.install(predicate.twin(twin))
+        if self.state is not None:
+            self.state.copy_to(twin)
         return twin
 
 

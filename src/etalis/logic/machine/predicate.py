@@ -44,9 +44,10 @@ class Watcher(Protocol):
 
 
 class Predicate:
-    """All clauses of one name and arity, in order; a fixed one has code of its own and takes none."""
+    """All clauses of one name and arity, in order; a fixed one takes none: it has code, or facts of state."""
 
     fixed = False
+    is_state = False
     __slots__ = (
         "_index", "_recognised", "_unkeyed", "arity", "changes", "clauses", "closure", "database", "dead", "defined",
         "name", "past", "relation", "special", "tabled", "watchers",

@@ -85,7 +85,7 @@ class Links:
                 predicate.watchers.append(self)
 
     def _is_fit(self, predicate: Predicate) -> bool:
-        if predicate.fixed or not predicate.defined:
+        if (predicate.fixed and not predicate.is_state) or not predicate.defined:
             return False
         return predicate.relation is not None or predicate.is_ground_facts()
 

@@ -89,6 +89,41 @@ def permission_error(action: str, kind: str, culprit: Any) -> LogicError:
     return _iso(("permission_error", action, kind, culprit), "E507", text)
 
 
+def changed_state(name: str, arity: int) -> LogicError:
+    """Return the error for a goal, or a host, that changes what actions alone change."""
+    culprit = ("/", name, arity)
+    return _iso(
+        ("permission_error", "modify", "state", culprit),
+        "E513",
+        f"{show(culprit)} is state: only actions change it",
+        "write ins(...), del(...) or set(...) in the action of a reaction: `on Event do ins(Fact).`",
+    )
+
+
+def no_state(name: str, arity: int) -> LogicError:
+    """Return the error for an action that changes what is not declared as state."""
+    culprit = ("/", name, arity)
+    return _iso(
+        ("permission_error", "modify", "no_state", culprit),
+        "E513",
+        f"{show(culprit)} is not declared as state, so no action can change it",
+        f"declare it: `:- state {show(culprit)}.`",
+    )
+
+
+def clashing_facts(name: str, a: tuple[Any, ...], b: tuple[Any, ...], key: int) -> LogicError:
+    """Return the error for two facts of which a state predicate can have only one."""
+    terms = [(name, *row) for row in (a, b)]
+    same = "argument" if key == 1 else f"{key} arguments"
+    verb = "determines" if key == 1 else "determine"
+    return _iso(
+        ("permission_error", "create", "second_fact", ("/", name, len(a))),
+        "E514",
+        f"{show(terms[0])} and {show(terms[1])} cannot both hold: the first {same} of {name}/{len(a)} {verb} the rest",
+        "leave one of them out, or declare the predicate with a longer key",
+    )
+
+
 def refused_predicate(name: str, arity: int, reason: str) -> LogicError:
     """Return the error for a predicate of other Prologs that goals cannot have here."""
     culprit = ("/", name, arity)

@@ -1,7 +1,7 @@
-"""Heads in generated code: how a match becomes a derived event, an alarm, or nothing new.
+"""Heads in generated code: how a match becomes a derived event, an alarm, nothing new, or what a reaction reacts to.
 
 A derived event is made once per (atom, interval); it joins the queue of the next round. Rules with one body and the
-same attributes are made together.
+same attributes are made together. The matches of a reaction are numbered instead, so that each is told from the others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from etalis.runtime.codegen.ropes import shape_of, slots_of
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import build
 from etalis.runtime.record.kept_past import KeptPast
-from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State, of_kind
+from etalis.runtime.state import NEVER, HeadKind, Made, Numbering, Raw, Reported, State, of_kind
 from etalis.runtime.triggers import find_raised, find_reported
 from etalis.temporal.event import Event, Shown, new_event
 
@@ -50,15 +50,17 @@ class Heads:
         self.made: dict[tuple[str, int], Made] = {} if made is None else made
         self.makers: Counter[tuple[str, int]] = Counter()
         self.rings: dict[int, Ring] = {}
+        self.numberings: dict[int, Numbering] = {}
 
     def kind(self, rule: PlannedRule) -> HeadKind:
         """Return the kind of the events a rule makes; kept while the rule lives."""
         if rule.number not in self.kinds:
             event = rule.head.event
             key = (event.name, len(event.args))
-            made = self.made.setdefault(key, Made())
+            made = Made() if rule.head.hidden else self.made.setdefault(key, Made())
             names = self.attributes.get(key) or name_attributes([event], {})[key]  # the one, of a rule that came later
-            kind = self.kinds[rule.number] = HeadKind(*key, rule.head.label, names, made, self.reported(*key))
+            reported = not rule.head.hidden and self.reported(*key)
+            kind = self.kinds[rule.number] = HeadKind(*key, rule.head.label, names, made, reported)
             kind.shown = self.shown
             kind.number = rule.number
         return self.kinds[rule.number]
@@ -86,6 +88,9 @@ class Heads:
                 code(f"{code.constant(self.state)}.cause = ({match})")
             for action in rule.head.actions:
                 code(self.conditions.action(code, action, names, rule.head.label))
+            if rule.head.hidden:
+                self._react(code, rule, args, names, t1, t2)
+                continue
             made = self._measured(code, rule, args)
             if self.parts:
                 args += slots_of(names["$parts"])
@@ -99,6 +104,17 @@ class Heads:
                     self._derive(code, [self.kind(rule)], args, t1, t2)
         for same, rules in alike.items():
             self._derive(code, sorted(map(self.kind, rules)), same, t1, t2)
+
+    def _react(self, code: Code, rule: PlannedRule, args: Sequence[str], names: Names, t1: str, t2: str) -> None:
+        """Write that a match, with its number in the place of the last attribute, waits for its reaction."""
+        identity = "".join(f", {a}" for a in args[:-1])
+        numbering = self.numberings.setdefault(rule.number, Numbering())
+        flat = f"{identity}, {code.constant(numbering.next)}({t2}, {t1}{identity})"
+        if self.parts:
+            self.kind(rule).shape = shape_of(names["$parts"])
+            flat += "".join(f", {slot}" for slot in slots_of(names["$parts"]))
+        code(f"{code.constant(self.state.reacting)}.append(({t2}, {t1}, {code.constant(self.kind(rule))}{flat}))")
+        code.queues = True
 
     def _measured(self, code: Code, rule: PlannedRule, args: list[str]) -> str | None:
         """Give terms that a head makes names of their own; return the test that they are not nested too deep."""
@@ -116,13 +132,12 @@ class Heads:
         What nothing else happens between, in order or not, can be looked at together.
         """
         rules = [reader.target for reader in entry.readers if reader.kind == "head"]
-        plain = all(rule.head.alarm is None and not rule.head.actions and self.is_lone(rule) for rule in rules)
+        plain = all(not rule.head.alarm and not rule.head.actions and self.is_lone(rule) for rule in rules)
         return plain and len(rules) == len(entry.readers)
 
     def is_lone(self, rule: PlannedRule) -> bool:
         """Tell whether no other rule makes events of this kind, so that equal attributes mean equally new."""
-        event = rule.head.event
-        return self.makers[event.name, len(event.args)] == 1
+        return self.makers[rule.head.kind] == 1 and not rule.head.hidden
 
     def _derive(self, code: Code, kinds: list[HeadKind], args: Sequence[str], t1: str, t2: str) -> None:
         """Write the making of events that differ in their kind only: new if the first of them is new."""

@@ -19,7 +19,6 @@ from etalis.plan.bindings import NodeShape
 from etalis.plan.sharing import count_leaves
 from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import PENDING
 
 
 def spell(x: Any) -> str:
@@ -130,8 +129,8 @@ class Names:
 
     def owner(self, place: Hashable) -> str:
         """Return the name of who sets timers."""
-        if place == PENDING:
-            return PENDING
+        if isinstance(place, str):
+            return place
         return f"ring.{self.rules[place]}" if isinstance(place, int) else self.entries[place]
 
 

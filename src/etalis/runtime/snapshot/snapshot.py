@@ -21,6 +21,7 @@ from etalis.runtime.snapshot.knowledge import load_knowledge, save_knowledge
 from etalis.runtime.snapshot.lateness import Partitions, load_disorder, refuse_other_way, save_disorder, way_of
 from etalis.runtime.snapshot.names import Names, describe_entries, digest
 from etalis.runtime.snapshot.past import load_past, save_past
+from etalis.runtime.snapshot.reactions import load_reactions, save_reactions
 from etalis.runtime.snapshot.rule_epochs import load_epochs
 from etalis.runtime.snapshot.rules import load_rules, save_rules
 from etalis.runtime.snapshot.sections import Book
@@ -61,7 +62,7 @@ class SnapshotNames:
 
 def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
     """Return an engine's state as bytes; after another snapshot, what has changed since."""
-    if core.delivery.busy or core.run_loop.taking or core.state.queue or core.state.steps:
+    if core.delivery.busy or core.run_loop.taking or core.state.is_unsettled():
         hint = "take it between two calls of push, run or advance"
         raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
     book = Book(core.state.tokens, numbers=set() if core.input_names else None)
@@ -70,6 +71,7 @@ def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
     _save_stores(plan, book)
     _save_timers(core, plan, book)
     _save_events(core, book)
+    save_reactions(core, plan.rules, book)
     save_knowledge(core, book)
     if core.record is not None:
         save_past(core.record, book)
@@ -123,7 +125,7 @@ def load_snapshot(core: Core, image: Image) -> Restored:
     _load_scalars(core, plan, scalars)
     core.input_names.update({number: (place, name) for number, place, name in book.rows(("input names",))})
     _load_events(core, book)
-    unfit = load_knowledge(core, book)
+    unfit = [*load_reactions(core, plan.rules, book), *load_knowledge(core, book)]
     if core.record is not None:
         load_past(core.record, book)
     return replace(report, dropped=(*report.dropped, *unfit))

@@ -36,6 +36,7 @@ class EventOffer:
         self.settle: Callable[..., Any] = run_loop.settle_numbered if rules.numbered else run_loop.settle_now
         self.report = run_loop.report
         self.queue = rules.state.queue
+        self.reacting = rules.state.reacting if rules.reacts else None
         self.leaves: dict[Kind, list[Wired]] = {}
         for leaf in self.compiler.wiring.leaves:
             if isinstance(leaf.node, p.Source):
@@ -85,11 +86,12 @@ class EventOffer:
         """Write that what the leaves have queued, or gathered in lists each in order, is handed out."""
         code, queue = output.code, output.code.constant(self.queue)
         before, due = ("due + ", " or due") if self.passes_time else ("", "")
+        more = self.more(code)
         if code.queues:
             for found in rounds:
                 with code.block(f"if {found}:"):
                     code(f"{queue}.extend({found})")
-            with code.block(f"if {queue}{due}:"):
+            with code.block(f"if {queue}{more}{due}:"):
                 code.add(output.all_of(f"{before}{code.constant(self.settle)}()"))
             return
         if rounds:
@@ -101,6 +103,10 @@ class EventOffer:
         if self.passes_time:
             with code.block("elif due:" if rounds else "if due:"):
                 code.add(output.all_of("due"))
+
+    def more(self, code: Code) -> str:
+        """Return what is to be tested beside the queue: whether reactions wait, if there are any."""
+        return "" if self.reacting is None else f" or {code.constant(self.reacting)}"
 
     def heads_of(self, leaves: list[Wired]) -> list[PlannedRule]:
         """Return the rules that an event at some leaves may end a match of."""

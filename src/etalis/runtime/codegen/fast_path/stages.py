@@ -155,7 +155,7 @@ class FastPath:
             code(f"found = take({', '.join([*places(arity), 't', source.given])})")
             with code.block("if found is None:"):
                 source.otherwise()
-            with code.block(f"if found or {code.constant(self.state.queue)}:"):
+            with code.block(f"if found or {code.constant(self.state.queue)}{self.matches.more(code)}:"):
                 code.add(source.all_of(f"found + {code.constant(self.matches.settle)}()"))
             code(source.done)
 

@@ -1,0 +1,1 @@
+"""State: facts that only actions change, whose changes can be taken back."""
