@@ -7,7 +7,7 @@ was not delivered: it comes again, with the same keys, and rows that are there a
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,11 +60,18 @@ class Commit:
 class CommitLog:
     """The part of an outbox that belongs to one program."""
 
-    def __init__(self, store: OutboxStore, address: str, program: str) -> None:
-        self._store = store
+    def __init__(self, connect: Callable[[], OutboxStore], address: str, program: str) -> None:
+        self._connect = connect
+        self._connection: OutboxStore | None = None
         self._address = address
         self._program = program
         self._engine = 0
+
+    @property
+    def _store(self) -> OutboxStore:
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
 
     def claim(self) -> None:
         """Be the one that commits from now on: an engine that did so before is refused."""
@@ -77,8 +84,14 @@ class CommitLog:
             self._engine = self._last_engine()
 
     def close(self) -> None:
-        """Give the connection back."""
-        self._store.close()
+        """Give the connection back; what is asked afterwards takes another one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing has been committed."""
+        return not self._store.read("SELECT 1 FROM etalis_snapshots WHERE program = ? LIMIT 1", self._program)
 
     def saved(self) -> Saved | None:
         """Return what was committed last, if anything was."""

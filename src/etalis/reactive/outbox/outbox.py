@@ -62,14 +62,16 @@ class Outbox:
 
     def log(self, program: str) -> CommitLog:
         """Return what an engine of a program commits to."""
-        return CommitLog(self.connect(), self._shown(), program)
+        return CommitLog(self.connect, self._shown(), program)
 
     def restore(self, program: Restorable, **options: Any) -> tuple[Any, Any]:
         """Return an engine that goes on from the last commit, and its position; a fresh one and None at first.
 
         The options are those of `Program.restore`. The inputs after the position are to be pushed again.
         """
-        saved = self.log(program.name).saved()
+        log = self.log(program.name)
+        saved = log.saved()
+        log.close()
         if saved is None:
             return program.engine(outbox=self, **options), None
         engine = program.restore(*saved.data, outbox=self, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import finalize
 
 import psycopg
 
@@ -22,6 +23,7 @@ class PostgresStore:
         self._address = shown
         with explaining(shown, psycopg.Error):
             self._connection = psycopg.connect(address, autocommit=True)
+            self._end = finalize(self, self._connection.close)
 
     def read(self, sql: str, *values: Any) -> list[Row]:
         """Return the rows of a query."""
@@ -57,7 +59,7 @@ class PostgresStore:
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._end()
 
 
 def _translate(sql: str) -> Any:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
+from weakref import finalize
 
 from etalis.reactive.outbox.store import Row, explaining
 
@@ -22,6 +23,7 @@ class SqliteStore:
         self._address = address
         with explaining(address, sqlite3.Error):
             self._connection = sqlite3.connect(path, _PATIENCE, isolation_level=None, check_same_thread=False)
+            self._end = finalize(self, self._connection.close)
             self._connection.execute("PRAGMA journal_mode = WAL").close()
             self._connection.execute("PRAGMA synchronous = FULL").close()
 
@@ -58,4 +60,4 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._end()
