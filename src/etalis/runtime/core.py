@@ -19,6 +19,9 @@ from etalis.language.lower import run_directives
 from etalis.language.steps import Reset, RuleStep, Spy
 from etalis.logic.builtins.time import no_clock
 from etalis.logic.machine.machine import Code
+from etalis.reactive.effects.direct import DirectSink
+from etalis.reactive.effects.ledger import Ledger
+from etalis.reactive.effects.sink import EffectSink
 from etalis.runtime.changes import Changes
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.delivery import Delivery
@@ -29,6 +32,7 @@ from etalis.runtime.lateness.lateness import Disorder
 from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters, Stamp, describe_background
 from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.limits.limits import Guard, guard_of
+from etalis.runtime.reactions.turns import make_reactor
 from etalis.runtime.record.corrected_inputs import CorrectedInputs
 from etalis.runtime.reporting.evidence import Evidence
 from etalis.runtime.reporting.failures import Failures
@@ -62,6 +66,7 @@ class EngineOptions:
     strict: bool = False
     justification: str | None = None
     goals: Callable[[Any, tuple[str, int]], Code] | None = None  # the code of goals that explain
+    effects: EffectSink | None = None  # instead of the functions that the program has for them
 
     def level(self, *, flagged: bool) -> str:
         """Return what is kept for explanations: `off`, `ids` of inputs, or `full`; the flag says full."""
@@ -100,6 +105,8 @@ class Core:
         self.state = self.rules.state
         self.changes = Changes(self.state, solver.database, self.fail, self.rules.record)
         self.run_loop.begin(self.rules, self.changes)
+        self.sink: EffectSink = options.effects or DirectSink(program.effect_registry)
+        self.ledger = Ledger()
         self.notes: dict[str, Any] = {}  # of the host, such as how far it has read: snapshots keep them
         self.dead_letters = DeadLetters(options.on_dead_letter, strict=options.strict)
         self.disorder: Disorder | None = None
@@ -119,6 +126,7 @@ class Core:
         self.record = self.rules.record
         if self.record is not None and self.disorder is not None and self.disorder.history is not None:
             self.record.source = CorrectedInputs(self.disorder.history)
+        self.run_loop.reactor = make_reactor(self)
         settings = with_ahead(with_limits(program.settings, options.limits), options.ahead)
         self.guard = guard_of(settings, self.rules, self.disorder, self.fail, self.dead_letters)
         wall = options.wall

@@ -22,6 +22,7 @@ from etalis.language.goal_limits import goal_limits
 from etalis.language.ground_terms import ground
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.outer.check_outer import find_cycles
+from etalis.language.reactive.reached import action_clauses, has_effects, raises_later
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import event_rules, events_in, knowledge_changes, label_properties
 from etalis.language.same_rule import fits
@@ -141,7 +142,15 @@ class RuleSet:
             for rule, head in zip(program.rules, program.plans(policy, parts=parts), strict=True):
                 self._add(rule, head, not program.effects)
             self.first = tuple(self.rules)
+        self.heads.numbered = self._find_numbered()
         self.compile()
+
+    def _find_numbered(self) -> frozenset[int]:
+        """Return the rules of reactions whose matches are told from equal ones: what they do outside has keys."""
+        actions = action_clauses(self.program.tree)
+        hidden = [planned.number for planned, _ in self.rules if planned.head.hidden]
+        pairs = zip(hidden, self.program.reactions, strict=True)
+        return frozenset(number for number, reaction in pairs if has_effects(reaction, actions))
 
     def _begin_record(self) -> KeptPast:
         """Return what keeps the past for explanations: as far as its own horizon, else that of late events."""
@@ -214,6 +223,7 @@ class RuleSet:
         self.has_timers = any(p.falls_due(e.node) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules
         )
+        self.has_timers = self.has_timers or raises_later(self.program.tree)
         self.compiled = True
 
     def _infer_types(self) -> Typing:

@@ -38,11 +38,13 @@ class Reactor:
         self.most = most
         self.turns = 0
         self._cycle: dict[str, None] = {}
+        self.places = {number: reaction.place for number, reaction in reactions.items()}
 
-    def begin(self) -> None:
+    def begin(self, turns: int = 0) -> None:
         """Begin to count anew: with an input, or a moment at which something falls due."""
-        self.turns = 0
-        self._cycle.clear()
+        self.turns = turns
+        if self._cycle:
+            self._cycle.clear()
 
     def react(self) -> None:
         """Let the reactions to an occurrence take their turns; those of a match that waits no more are forgotten."""
@@ -51,16 +53,15 @@ class Reactor:
         if len(matches) > 1:
             self.sort(matches)
         for raw in matches:
-            reaction = self.reactions[raw[2].number]
-            self.count(reaction.label)
-            reaction.take(raw)
+            self.count(raw[2].rule)
+            raw[2].react(raw)
 
     def sort(self, matches: list[Raw]) -> None:
         """Put matches in the order of their turns.
 
         Plain comparison is that order where the bindings are of one type; else standard order is spelled out.
         """
-        places = {number: reaction.place for number, reaction in self.reactions.items()}
+        places = self.places
         try:
             keyed = sorted((raw[0], raw[1], places[raw[2].number], *_bindings(raw)) for raw in matches)
             if all(a < b for a, b in pairwise(keyed)):
@@ -77,7 +78,7 @@ class Reactor:
             self._cycle[label] = None
         if self.turns <= self.most:
             return
-        names = ", ".join(self._cycle)
+        names = ", ".join(sorted(self._cycle))
         self.state.drop_unsettled()
         hint = "bound the cycle by a condition or a fact, or raise max_reactions"
         raise LimitError(
