@@ -384,7 +384,7 @@ class OutboxLaws:
             assert made.wait(30)
 
     def test_a_thread_that_fails_says_so(self, outbox: Outbox, shop: Shop) -> None:
-        with pytest.raises(InputError, match="E339"), outbox.delivering(shop.registry, order="both"):  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="E809"), outbox.delivering(shop.registry, order="both"):  # type: ignore[arg-type]
             pass
 
     def test_rows_are_there_to_be_read(self, outbox: Outbox, shop: Shop) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
-from etalis.errors import Problem, Span
+from etalis.errors import Problem, ProgramError, ReportWarning, Span
 from etalis.language import syntax as s
 from etalis.language.check.goals import indicator
 from etalis.language.check.spelling import suggest
@@ -19,6 +20,20 @@ def effect_calls(tree: s.Tree) -> Iterator[tuple[str, int, Span | None]]:
             for node in walk_action(action):
                 if isinstance(node, s.Effect) and (key := indicator(node.call)) is not None:
                     yield *key, node.span
+
+
+def refuse_unknown(tree: s.Tree, registry: EffectRegistry) -> None:
+    """Refuse a program that names effects which are not registered."""
+    if problems := unknown_effects(tree, registry):
+        raise ProgramError(*problems)
+
+
+def tell_repeated_effects(tree: s.Tree) -> None:
+    """Warn that an engine which goes on from a snapshot makes effects that were made before."""
+    if any(effect_calls(tree)):
+        hint = "receivers that know the key make it once; with an outbox nothing is made before it is committed"
+        message = "the effects of inputs since the snapshot are made again, with the same keys"
+        warnings.warn(str(Problem("W801", message, hint=hint)), ReportWarning, stacklevel=5)
 
 
 def unknown_effects(tree: s.Tree, registry: EffectRegistry) -> list[Problem]:

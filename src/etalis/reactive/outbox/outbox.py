@@ -91,7 +91,7 @@ class Outbox:
         seconds. `clock` and `wait` are those of the database and of `stop`, if nothing else is given.
         """
         if order not in ("transaction", "all"):
-            raise OptionError(Problem("E339", f"there is no order {order!r}", hint="order: transaction, all"))
+            raise OptionError(Problem("E809", f"there is no order {order!r}", hint="order: transaction, all"))
         asked = threading.Event() if stop is None else stop
         store = self.connect()
         try:
@@ -139,6 +139,17 @@ class Outbox:
         scheme, found, rest = self.address.partition("://")
         user, at, place = rest.partition("@")
         return f"{scheme}{found}{user.partition(':')[0]}{at}{place}" if at else self.address
+
+
+def refuse_begun(outbox: Outbox, program: str) -> None:
+    """Refuse to begin anew where an engine of a program has committed."""
+    log = outbox.log(program)
+    is_empty = log.is_empty()
+    log.close()
+    if not is_empty:
+        message = f"{outbox!r} has the state of {program}"
+        hint = "engine, position = outbox.restore(program) goes on from it"
+        raise InputError(Problem("E806", message, hint=hint))
 
 
 def _clock(store: OutboxStore) -> Callable[[], float]:
