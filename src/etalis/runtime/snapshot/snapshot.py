@@ -62,6 +62,14 @@ class SnapshotNames:
 
 def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
     """Return an engine's state as bytes; after another snapshot, what has changed since."""
+    image = take_image(core)
+    if since is None:
+        return write_image(image)
+    return write_delta(image, read_images([since] if isinstance(since, bytes) else since))
+
+
+def take_image(core: Core) -> Image:
+    """Return an engine's state."""
     if core.delivery.busy or core.run_loop.taking or core.state.is_unsettled():
         hint = "take it between two calls of push, run or advance"
         raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
@@ -82,9 +90,7 @@ def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
     _save_names(core, book)
     book.put(("tokens",), book.tokens.rows())
     _save_scalars(core, plan, book)
-    if since is None:
-        return write_image(book.image)
-    return write_delta(book.image, read_images([since] if isinstance(since, bytes) else since))
+    return book.image
 
 
 def _save_names(core: Core, book: Book) -> None:
