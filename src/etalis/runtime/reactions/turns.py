@@ -9,6 +9,7 @@ from etalis.language import syntax as s
 from etalis.language.reaction_variables import named_variables
 from etalis.language.reactive.reached import action_clauses, has_effects
 from etalis.language.rules import declarations
+from etalis.language.traversal import action_variables
 from etalis.reactive.effects.transaction import Branch
 from etalis.reactive.search import Search
 from etalis.runtime.reactions.generated_turn import condition_of, write_turn
@@ -69,7 +70,8 @@ class TurnMaker:
         turn = ReactionTurn(
             (place,), rule.head.label, self.numbers[reaction.label], names, given, self.around, condition,
             self._branch("do", reaction.action, (*known, *outputs)),
-            None if reaction.otherwise is None else self._branch("else", reaction.otherwise, known), None,
+            None if reaction.otherwise is None else self._branch("else", reaction.otherwise, known),
+            None if reaction.undo is None else self._branch("undo", reaction.undo, scope_of(reaction, known, outputs)),
             self.core.rules.traced,
         )  # fmt: skip
         if not (self.always or has_effects(reaction, self.actions)):
@@ -81,3 +83,10 @@ class TurnMaker:
 
     def _branch(self, name: Branch, action: s.Action, inputs: tuple[str, ...]) -> PreparedBranch:
         return PreparedBranch(name, inputs, self.search.prepare(action, inputs))
+
+
+def scope_of(reaction: s.Reaction, known: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the variables that what undoes a reaction is given: those of pattern, condition and action."""
+    assert reaction.undo is not None
+    scope = {*known, *outputs, *(v.name for v in action_variables(reaction.action))}
+    return tuple(dict.fromkeys(v.name for v in action_variables(reaction.undo) if v.name in scope))
