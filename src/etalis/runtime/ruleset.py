@@ -34,7 +34,7 @@ from etalis.logic.terms.unify import from_value
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
-from etalis.plan.strata import find_levels
+from etalis.plan.strata import find_levels, find_stages
 from etalis.plan.types import Typing, types_event_at_a_time
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.conditions import Conditions
@@ -184,7 +184,8 @@ class RuleSet:
             self.note_waiting()
         self.wiring = Wiring([planned for planned, _ in self.rules])
         self.heads.raises = self.traced and self.acts
-        heads = [planned.head.kind for planned, _ in self.rules if not planned.head.hidden]
+        planned_heads = [planned.head for planned, _ in self.rules]
+        heads = [head.kind for head in planned_heads if not head.hidden]
         self.heads.makers = Counter(heads)
         compiler = self.compiler = Compiler(
             self.wiring,
@@ -196,7 +197,8 @@ class RuleSet:
             self._infer_types,
             self.program.signatures,
             self.computed,
-            find_levels([planned.head for planned, _ in self.rules], self.program.made_levels),
+            find_levels(planned_heads, self.program.made_levels),
+            find_stages(planned_heads, self.program.made_stages),
         )
         if self.settings.justification_limit is not None:
             compiler.told = self.settings.justification_limit

@@ -131,7 +131,7 @@ class _Describer:
             for place, t in enumerate(absent)
         ]
         if isinstance(node, p.Deadline):
-            kept = f"its times, {seconds(node.duration)} s"
+            kept = f"its times, {seconds(node.span)} s"
             negated.append(PlanInput("not", self.step(node.absent, rule), kept, (node, f"blockers{len(absent)}")))
         return replace(step, details=step.details + tests, inputs=(*step.inputs, *negated))
 
@@ -199,10 +199,12 @@ def _describe(node: p.Node, parts: Sequence[PlanStep]) -> PlanStep:
             return _repetition(node, parts)
         case p.Fold():
             return _fold(node, parts)
-        case p.Deadline(absent=absent, duration=duration):
+        case p.Deadline(absent=absent, duration=duration, before=before):
             what = event_text(absent) if isinstance(absent, p.Source) else "..."
             kept = f"{_columns(node.left.exports)}, until {seconds(duration)} s after its end"
             title = f"seq (not {what} within {window_text(duration)})"
+            if before is not None:
+                title = f"not {what} within {window_text(duration)} before or after"
             return PlanStep("operator", title, (), (PlanInput("a", parts[0], kept, (node, "operator")),))
         case _:
             assert_never(node)

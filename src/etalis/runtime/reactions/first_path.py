@@ -178,7 +178,7 @@ class PathWriter:
                 code(f"{code.constant(predicate.put)}({row})")
 
     def _row(self, code: Code, args: Sequence[s.Term], known: Names, *, holes: bool) -> tuple[str, str, bool]:
-        """Write the row of a fact; return its name, the test whether it is no row of terms yet, and whether it has holes."""
+        """Write the row of a fact; return its name, a test that it is no row of terms yet, whether it has holes."""
         cells: list[str] = []
         tests: dict[str, None] = {}
         has_holes = False
