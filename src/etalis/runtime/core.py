@@ -21,8 +21,8 @@ from etalis.logic.builtins.time import no_clock
 from etalis.logic.machine.machine import Code
 from etalis.reactive.effects.ledger import Ledger
 from etalis.reactive.effects.sink import EffectSink
-from etalis.reactive.search import Search
 from etalis.reactive.outbox.outbox import Outbox
+from etalis.reactive.search import Search
 from etalis.runtime.changes import Changes
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.delivery import Delivery

@@ -122,6 +122,7 @@ class RuleSet:
             derivations,
         )  # fmt: skip
         self.conditions.acts = derivations is None
+        self.turns: list[tuple[str, str, list[Any]]] = []  # the code of reactions, which do not change
         self.rules: list[Pair] = []
         self.lives: dict[int, RuleLife] = {}
         self.resets: list[tuple[int, int]] = []  # when all that waited was dropped: the input before, the moment
@@ -222,6 +223,7 @@ class RuleSet:
             if made.feeds is None and self.log is not None:
                 made.feeds = _nothing
         self.sources = compiler.sources
+        self.sources += self.turns
         self.numbered = self.log is not None or compiler.reads_numbers()
         self.has_timers = any(p.falls_due(e.node) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules

@@ -68,7 +68,9 @@ class Ledger:
         return settled
 
     def save(self) -> list[tuple[Any, ...]]:
-        """Return all of it as plain data."""
+        """Return all of it as plain data; nothing, if there is nothing to tell."""
+        if not self.heard and not self._kept:
+            return []
         return [("heard", self.heard), *(("transaction", t.to_cells()) for t in self._kept.values())]
 
     def load(self, rows: Iterable[tuple[Any, ...]]) -> None:

@@ -6,7 +6,9 @@ nobody lives to see, is as if it had not been, and what came in comes again.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from etalis.data.values import format_value
@@ -19,6 +21,7 @@ from etalis.reactive.outbox.commit_log import News
 from etalis.reactive.outbox.outbox import Outbox
 from etalis.reactive.outbox.sink import OutboxSink
 from etalis.runtime.state import NEVER
+from etalis.temporal.event import Event
 from etalis.temporal.interval import show_moment
 
 if TYPE_CHECKING:
@@ -41,9 +44,10 @@ class Committer:
         self._log.claim()
         self._snapshots: SnapshotChain | None = None
 
-    def commit(self, position: Any, out: list[Any]) -> None:
+    def commit(self, position: Any) -> tuple[Event, ...]:
         """Take in what has become of effects, then write state, position and new effects in one transaction."""
         chain, ledger = self._chain(), self._core.ledger
+        out: list[Any] = []
         for news in self._log.news(ledger.heard):
             self._hear(news, out)
             ledger.heard = news.change
@@ -52,25 +56,26 @@ class Committer:
         chain.keep(link)
         self._sink.clear()
         self.position, self._taken = position, 0
+        return self._core.delivery.hand_out(out)
 
-    def commit_here(self, out: list[Any]) -> None:
+    def commit_here(self) -> tuple[Event, ...]:
         """Commit with the position that the rows of `run` have reached, or that of the last commit."""
         counts = self._taken > 0 and (self.position is None or type(self.position) is int)
-        self.commit((self.position or 0) + self._taken if counts else self.position, out)
+        return self.commit((self.position or 0) + self._taken if counts else self.position)
 
     def room(self) -> int:
         """Return how many rows `run` may take until a commit is due."""
         return self._every - self._taken
 
-    def count(self, rows: int, out: list[Any]) -> None:
+    def count(self, rows: int) -> tuple[Event, ...]:
         """Note that `run` has taken rows, and commit where it is time: if no position is that of the host's own."""
         self._taken += rows
         if self._taken < self._every:
-            return
-        if self.position is None or type(self.position) is int:
-            self.commit_here(out)
-        else:
+            return ()
+        if self.position is not None and type(self.position) is not int:
             self._taken = 0
+            return ()
+        return self.commit_here()
 
     def with_states(self, transaction: Transaction) -> Transaction:
         """Return a transaction with what has become of its effects so far."""
@@ -115,15 +120,51 @@ class Committer:
         if core.state.floor >= NEVER:
             self._end(replace(failed, state="stuck"))
             return
-        undone = core.undo(failed)
-        is_stuck = any(each.state == "stuck" for each in failed.rows)
-        self._end(replace(undone, state="stuck") if is_stuck else undone)
+        undone = take_back_facts(core, failed) and not any(each.state == "stuck" for each in failed.rows)
+        self._end(replace(failed, state="undone" if undone else "stuck"))
         core.run_loop.occur_now(UNDELIVERED, (failed.label, row.call), out)
 
     def _end(self, transaction: Transaction) -> None:
         self._core.ledger.put(transaction)
         if transaction.state == "stuck":
             self._sink.end(transaction)
+
+
+def run_in_pieces(
+    committer: Committer, rows: Iterable[Any], run: Callable[[Iterable[Any]], Iterator[Event]]
+) -> Iterator[Event]:
+    """Run rows, with commits between them; a piece ends where a commit is due."""
+    rest = iter(rows)
+    while True:
+        piece = Counted(islice(rest, committer.room()))
+        yield from run(piece)
+        if not piece.count:
+            return
+        yield from committer.count(piece.count)
+
+
+class Counted:
+    """Rows, and how many of them were taken."""
+
+    def __init__(self, rows: Iterator[Any]) -> None:
+        self.count = 0
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Any]:
+        for row in self._rows:
+            self.count += 1
+            yield row
+
+
+def take_back_facts(core: Core, transaction: Transaction) -> bool:
+    """Undo what a transaction did with facts; tell whether that was possible. What undoes another is not undone."""
+    cause, reactor = transaction.cause, core.run_loop.reactor
+    if cause.branch != "do" or reactor is None:
+        return cause.branch == "else" and not transaction.changed
+    turn = reactor.find(cause.label, cause.number)
+    if turn is None:
+        return not transaction.changed
+    return turn.take_back(transaction, core.state.now)
 
 
 def where_effects_go(core: Core, options: EngineOptions) -> tuple[EffectSink, Committer | None]:

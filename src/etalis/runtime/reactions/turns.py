@@ -12,6 +12,7 @@ from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
 from etalis.language.reaction_variables import named_variables
 from etalis.language.rules import action_clauses, always, declarations
+from etalis.language.traversal import action_variables
 from etalis.reactive.effects.transaction import Branch
 from etalis.runtime.reactions.generated_turn import condition_of, write_turn
 from etalis.runtime.reactions.reactor import Reactor
@@ -70,14 +71,16 @@ class TurnMaker:
         turn = ReactionTurn(
             place, rule.head.label, self.numbers[reaction.label], names, given, self.around, condition,
             self._branch("do", reaction.action, (*known, *outputs)),
-            None if reaction.otherwise is None else self._branch("else", reaction.otherwise, known), None,
+            None if reaction.otherwise is None else self._branch("else", reaction.otherwise, known),
+            None if reaction.undo is None else self._branch("undo", reaction.undo, scope_of(reaction, known, outputs)),
             self.core.rules.traced,
         )  # fmt: skip
         if not (self.always or rule.number in self.core.rules.heads.numbered):
             written = write_turn(turn, reaction, conditions, self.actions, self.most)
             if written is not None:
                 code, turn.take = written
-                self.core.rules.sources.append((f"reaction {turn.label}", code.source(), code.objects))
+                self.core.rules.turns.append((f"reaction {turn.label}", code.source(), code.objects))
+                self.core.rules.sources += self.core.rules.turns[-1:]
         return turn
 
     def _branch(self, name: Branch, action: s.Action, inputs: tuple[str, ...]) -> PreparedBranch:
@@ -97,3 +100,10 @@ def refuse_illegal(core: Core) -> None:
             problems.append(Problem("E516", text, item.span, "change the facts, or what the program demands of them"))
     if problems:
         raise ProgramError(*problems)
+
+
+def scope_of(reaction: s.Reaction, known: tuple[str, ...], outputs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the variables that what undoes a reaction is given: those of pattern, condition and action."""
+    assert reaction.undo is not None
+    scope = {*known, *outputs, *(v.name for v in action_variables(reaction.action))}
+    return tuple(dict.fromkeys(v.name for v in action_variables(reaction.undo) if v.name in scope))

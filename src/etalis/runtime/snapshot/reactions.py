@@ -33,7 +33,6 @@ def save_reactions(core: Core, names: dict[int, str], book: Book) -> None:
         for identity, count in numbering.counts.items()
     ]
     book.put_rows(("numberings",), rows)
-    book.put_rows(("ledger",), core.ledger.save())
 
 
 def load_reactions(core: Core, names: dict[int, str], book: Book) -> list[str]:
@@ -44,7 +43,6 @@ def load_reactions(core: Core, names: dict[int, str], book: Book) -> list[str]:
         if numbering is not None:
             numbering.stamp = stamp
             numbering.counts[identity] = count
-    core.ledger.load(book.rows(("ledger",)))
     unfit = _load_state(core.rules.solver.database.state, book)
     refuse_illegal(core)
     return unfit

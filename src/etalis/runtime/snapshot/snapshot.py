@@ -277,6 +277,7 @@ def _save_events(core: Core, book: Book) -> None:
     if core.guard is not None:
         book.put_rows(("limits",), core.guard.save())
     book.put_rows(("notes",), list(core.notes.items()))
+    book.put_rows(("ledger",), core.ledger.save())
     book.put_rows(("breaker",), core.breaker.save())
 
 
@@ -308,6 +309,7 @@ def _load_events(core: Core, book: Book) -> None:
     if core.guard is not None:
         core.guard.load(book.rows(("limits",)))
     core.notes.update(book.rows(("notes",)))
+    core.ledger.load(book.rows(("ledger",)))
     core.breaker.load(book.rows(("breaker",)))
     core.dead_letters.letters[:] = [DeadLetter(*row) for row in book.rows(("dead",))]
 
