@@ -21,8 +21,10 @@ from etalis.logic.builtins.time import no_clock
 from etalis.logic.machine.machine import Code
 from etalis.reactive.effects.ledger import Ledger
 from etalis.reactive.effects.sink import EffectSink
+from etalis.reactive.execution import SearchLimits
 from etalis.reactive.outbox.outbox import Outbox
 from etalis.reactive.search import Search
+from etalis.reactive.terms import ActionProgram
 from etalis.runtime.changes import Changes
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.delivery import Delivery
@@ -145,7 +147,9 @@ class Core:
     @cached_property
     def search(self) -> Search:
         """What finds the executions of actions."""
-        return Search.of(self.program.tree, self.rules.solver)
+        settings = self.program.settings
+        limits = SearchLimits(settings.max_path, settings.max_tries)
+        return Search(self.rules.conditions.solver, ActionProgram.of(self.program.tree), limits)
 
     # events
 
