@@ -287,6 +287,17 @@ class RunLoop:
         finally:
             self.taking = taking
 
+    def occur_now(self, name: str, args: tuple[Any, ...], out: list[Raw]) -> None:
+        """Process an event of the engine's own, at the time reached, and what was asked for before it."""
+        now = self.state.now
+        taking, self.taking = self.taking, True
+        try:
+            self.count_anew()
+            self._raise(Occur(name, args, now, now), out)
+            self.settle(out)
+        finally:
+            self.taking = taking
+
     def _perform(self, step: Step, out: list[Raw]) -> None:
         if not isinstance(step, Occur):
             self.change_rules(step)

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 from etalis.data.values import format_value
 from etalis.reactive.effects.transaction import EffectRow, Transaction
 
 
 class RecordedEffects:
-    """A sink that makes nothing: `lines` are the effects it was given, behind a sign those that were compensated."""
+    """A sink that makes nothing: `lines` are the effects it was given, behind a sign those that were compensated.
+
+    `engine` is the one that has it now, `failures` are those of the engines before.
+    """
+
+    engine: Any = None
 
     def __init__(self, refused: Collection[str] = ()) -> None:
         self.lines: list[str] = []
+        self.failures: list[str] = []
         self._refused = refused
 
     def perform(self, transaction: Transaction) -> Transaction:

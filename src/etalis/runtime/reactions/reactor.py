@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from etalis.data.values import order_key
 from etalis.errors import LimitError, Problem
+from etalis.reactive.effects.transaction import Transaction
 from etalis.runtime.state import Raw, State
 
 Turn = Callable[[Raw], None]
@@ -23,9 +24,14 @@ class Reacting(Protocol):
 
     place: tuple[int, ...]
     label: str
+    number: int
 
     def take(self, raw: Raw) -> None:
         """React to a match."""
+        ...
+
+    def take_back(self, transaction: Transaction, now: int) -> bool:
+        """Undo what a transaction did with facts; tell whether that was possible."""
         ...
 
 
@@ -39,6 +45,11 @@ class Reactor:
         self.turns = 0
         self._cycle: dict[str, None] = {}
         self.places = {number: reaction.place for number, reaction in reactions.items()}
+
+    def find(self, label: str, number: int) -> Reacting | None:
+        """Return the reaction of a label, by its number among those of the label."""
+        each = (turn for turn in self.reactions.values() if (turn.label, turn.number) == (label, number))
+        return next(each, None)
 
     def begin(self, turns: int = 0) -> None:
         """Begin to count anew: with an input, or a moment at which something falls due."""

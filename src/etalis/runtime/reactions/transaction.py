@@ -16,7 +16,7 @@ from etalis.language.event_goals import raised_event
 from etalis.language.steps import Occur
 from etalis.language.syntax import EventDeclaration
 from etalis.logic.state.state_store import StateStore
-from etalis.reactive.effects.ledger import UNSETTLED, Ledger
+from etalis.reactive.effects.ledger import Ledger
 from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.effects.transaction import Branch, Cause, Transaction, make_transaction
 from etalis.reactive.execution import Execution, Failed, Label
@@ -25,6 +25,7 @@ from etalis.runtime.codegen.conditions import to_moment
 from etalis.runtime.reactions.failure import Refusal, failure_of
 from etalis.runtime.reactions.raising import RaisedLater
 from etalis.runtime.state import Raw, State
+from etalis.temporal.event import EventKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,11 @@ class Surroundings:
     later: RaisedLater
     declared: Mapping[str, EventDeclaration]
     fail: Callable[[Any], None]
-    remembers: bool = False  # whether transactions that are over are kept, too
+
+    @property
+    def remembers(self) -> bool:
+        """Whether transactions that are over are kept, too."""
+        return self.ledger.remembers
 
     def occurrence(self, event: Value, delay: Value | None, end: int, cause: Any) -> Occur:
         """Return an event that is raised at a moment, or later; raise an EtalisError if there is none."""
@@ -120,21 +125,37 @@ class ReactionTurn:
         if branch is not None:
             self._execute(raw, branch, values)
 
-    def _execute(self, raw: Raw, branch: PreparedBranch, values: tuple[Value | None, ...]) -> None:
-        """Find a path whose effects can be made, and do it; or say that there is none."""
+    def take_back(self, transaction: Transaction, now: int) -> bool:
+        """Undo what a transaction did with facts; tell whether that was possible."""
+        if self.undo is None:
+            return not transaction.changed
+        cause = transaction.cause
+        kind = EventKind(self.label, len(cause.bindings) + 1)
+        raw = (cause.interval[1], cause.interval[0], kind, *cause.bindings, cause.match)
+        scope = dict(transaction.scope)
+        self.around.take_back()
+        return self._execute(raw, self.undo, tuple(scope.get(name) for name in self.undo.inputs), now)
+
+    def _execute(
+        self, raw: Raw, branch: PreparedBranch, values: tuple[Value | None, ...], now: int | None = None
+    ) -> bool:  # fmt: skip
+        """Find a path whose effects can be made, and do it; or say that there is none.
+
+        What it raises occurs at the end of the match, or `now` where it is undone.
+        """
         around = self.around
         refused: dict[Label, str] = {}  # effects that failed, with what was said
         while True:
             found = branch.run(values, frozenset(refused))
             if isinstance(found, Failed):
                 self._fail(raw, Refusal.of(found, refused))
-                return
+                return False
             try:
-                events = self._events(raw, found)
+                events = self._events(raw, found, now)
             except EtalisError as error:
                 around.take_back()
                 self._fail(raw, Refusal(found.labels, error.problems[0].message, "error", error))
-                return
+                return False
             effects = [label for label in found.labels if label.kind == "effect"]
             if effects or around.remembers:
                 cause = self.cause_of(raw, branch.name, len(refused))
@@ -149,16 +170,17 @@ class ReactionTurn:
                         self._fail(
                             raw, Refusal(reached, f"{failed}, and what was made before it stands", "effect refused")
                         )
-                        return
+                        return False
                     continue
             around.commit()
             around.ask(events)
-            return
+            return True
 
-    def _events(self, raw: Raw, found: Execution) -> list[Occur]:
-        cause = raw if self.has_rope else None
+    def _events(self, raw: Raw, found: Execution, now: int | None) -> list[Occur]:
+        cause = raw if self.has_rope and now is None else None
+        end = raw[0] if now is None else now
         raised = [label for label in found.labels if label.kind == "raise"]
-        return [self.around.occurrence(label.term, label.after, raw[0], cause) for label in raised]
+        return [self.around.occurrence(label.term, label.after, end, cause) for label in raised]
 
     def cause_of(self, raw: Raw, branch: Branch, tries: int) -> Cause:
         """Return what a transaction for a match is called, after so many tries in this turn."""
@@ -181,8 +203,7 @@ class ReactionTurn:
             raised=tuple((event.name, event.args, event.start, event.end) for event in events),
         )  # fmt: skip
         done = self.around.sink.perform(transaction) if effects else transaction
-        if done.state in UNSETTLED or self.around.remembers:
-            self.around.ledger.put(done)
+        self.around.ledger.put(done)
         return done
 
     def _fail(self, raw: Raw, refusal: Refusal) -> None:
