@@ -14,10 +14,11 @@ from functools import reduce
 from itertools import combinations
 
 from etalis.language import syntax as s
+from etalis.language.check.goals import indicator
 from etalis.language.flags import PROPERTIES
 from etalis.language.reaction_variables import given_variables, named_variables
-from etalis.language.reactive.constraints import VIOLATED, expand
-from etalis.language.traversal import patterns_of, postorder, rewrite, with_patterns
+from etalis.language.reactive.constraints import VIOLATED, expand, stands_for
+from etalis.language.traversal import actions_of, patterns_of, postorder, rewrite, walk_action, with_patterns
 
 Indicator = tuple[str, int]
 CHECK_PROPERTY = ("check_property", 5)
@@ -47,7 +48,7 @@ def written_rules(program: s.Tree) -> tuple[tuple[s.Item, s.Rule], ...]:
     apart = label_properties(program)
     kinds = frozenset(coming_events(program)) if any(map(_looks_next, program.items)) else frozenset()
     found = [(item, lifted) for item in program.items for lifted in _lifted(item, kinds)]
-    return tuple((item, _with_properties(rule, apart)) for item, rule in found)
+    return tuple((item, rule if stands_for(item, rule) else _with_properties(rule, apart)) for item, rule in found)
 
 
 def _lifted(item: s.Item, kinds: frozenset[Indicator]) -> list[s.Rule]:
@@ -104,6 +105,42 @@ def reaction_rules(program: s.Tree) -> tuple[s.Rule, ...]:
     several = [item for item in program.items if isinstance(item, s.Reaction)]
     rules = [lift(_hidden(reaction, number))[0] for number, reaction in enumerate(several, 1)]
     return tuple(_with_properties(rule, apart) for rule in rules)
+
+
+def reactions(program: s.Tree) -> tuple[s.Reaction, ...]:
+    """Return all reactions with their patterns in plain form and the properties of their labels, in program order."""
+    several = [item for item in program.items if isinstance(item, s.Reaction)]
+    rules = map(_plain, reaction_rules(program))
+    return tuple(
+        replace(reaction, pattern=rule.pattern, properties=rule.properties)
+        for reaction, rule in zip(several, rules, strict=True)
+    )
+
+
+def action_clauses(program: s.Tree) -> Mapping[Indicator, tuple[s.ActionClause, ...]]:
+    """Return the clauses of each action, in their written order."""
+    found: dict[Indicator, tuple[s.ActionClause, ...]] = {}
+    for item in program.items:
+        if isinstance(item, s.ActionClause) and (key := indicator(item.head)) is not None:
+            found[key] = (*found.get(key, ()), item)
+    return found
+
+
+def always(program: s.Tree) -> tuple[s.Always, ...]:
+    """Return what every legal state fulfils."""
+    return tuple(item for item in program.items if isinstance(item, s.Always))
+
+
+def awaited_rules(program: s.Tree) -> tuple[s.Rule, ...]:
+    """Return a hidden rule for each pattern that an action awaits: its matches are what the action goes on with."""
+    found: list[s.Rule] = []
+    for item in program.items:
+        for node in (node for action in actions_of(item) for node in walk_action(action)):
+            if isinstance(node, s.Await):
+                pattern = s.Within(node.pattern, node.duration, node.span)
+                label = f"await {len(found) + 1}"
+                found.append(s.Rule(s.EventPattern(label, ()), pattern, label, span=node.span, hidden=True))
+    return tuple(found)
 
 
 def _hidden(reaction: s.Reaction, number: int) -> s.Rule:
@@ -226,7 +263,7 @@ def attribute_variables(program: s.Tree) -> Mapping[Indicator, tuple[frozenset[s
     [['Card'], ['Amount']]
     """
     found: dict[Indicator, list[set[str]]] = {}
-    for rule in labelled_rules(program):
+    for rule in (*labelled_rules(program), *reaction_rules(program), *awaited_rules(program)):
         for pattern in events_in(rule.pattern):
             places = found.setdefault((pattern.name, len(pattern.args)), [set() for _ in pattern.args])
             for place, term in zip(places, pattern.args, strict=True):

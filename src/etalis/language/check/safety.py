@@ -17,12 +17,13 @@ from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import nearest
 from etalis.language.check.wording import written
 from etalis.language.outer.partner_conditions import missing_side, part_conditions
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.syntax import Aggregate, Binary, Condition, Negation, NotWithin, Pattern, Rule, Term, Var
 from etalis.language.traversal import names, pattern_variables, postorder, rule_variables, variables
 from etalis.temporal.duration import iso_end
 
 ACTION_HEAD = "trigger_action"  # the head of a rule `P do Action`: it shows the action, whose variables may be its own
-_ROLES = {"action": "an action", "clause": "a clause", "directive": "a directive"}
+_ROLES = {"action": "an action", "clause": "a clause", "directive": "a directive", "test": "an action"}
 
 
 def check_safety(outline: Outline) -> Iterator[Problem]:
@@ -51,7 +52,7 @@ def check_safety(outline: Outline) -> Iterator[Problem]:
 
 def _needed(rule: Rule) -> Iterator[tuple[Var, str]]:
     """Yield the variables that must have a value when the head is made, with where they stand."""
-    for v in variables(*rule.head.args) if rule.head.name != ACTION_HEAD else ():
+    for v in variables(*rule.head.args) if rule.head.name != ACTION_HEAD and not rule.hidden else ():
         yield v, "in the head"
     if rule.alarm is not None:
         for v in variables(rule.alarm.when):
@@ -91,9 +92,11 @@ def _partly_bound(rule: Rule, bound: BoundVariables) -> Iterator[Problem]:
         if v.name in bound.perhaps - bound.always - seen:
             seen.add(v.name)
             message = f"{v.name} {where} is bound in some alternatives only; in the others it is null"
-            yield Problem(
-                "W202", message, v.span, f"bind {v.name} in every alternative, or write a rule for each of them"
-            )
+            hint = f"bind {v.name} in every alternative, or write a rule for each of them"
+            if tells_violation(rule):
+                message = f"{v.name} is bound in some alternatives only; {rule.head.name} has null for it in the others"
+                hint = f"bind {v.name} in every alternative, or write _{v.name} to leave it out"
+            yield Problem("W202", message, v.span, hint)
 
 
 def _meant_unbound(pattern: Pattern) -> Names:

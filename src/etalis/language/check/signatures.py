@@ -57,7 +57,7 @@ def _occurrences(outline: Outline) -> list[s.EventPattern]:
         if word is not None
     ]
     raised = [s.EventPattern(name, (s.Var("_"),) * arity, place) for (name, arity), place in outline.raised.items()]
-    return [*facts, *(rule.head for rule in outline.rules), *outline.used, *raised]
+    return [*facts, *(rule.head for rule in outline.derivations), *outline.used, *raised]
 
 
 def _arity_problems(outline: Outline) -> Iterator[Problem]:

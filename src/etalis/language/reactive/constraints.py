@@ -47,7 +47,12 @@ def expand(constraint: s.Constraint, kinds: Collection[Kind]) -> tuple[s.Rule, .
 
 def stands_for(clause: s.Item, rule: s.Rule) -> bool:
     """Tell whether a clause is a constraint that a rule stands for, not one that a sub-rule of it stands in."""
-    return isinstance(clause, s.Constraint) and rule.head.name == VIOLATED and rule.label == clause.label
+    return isinstance(clause, s.Constraint) and tells_violation(rule) and rule.label == clause.label
+
+
+def tells_violation(rule: s.Rule) -> bool:
+    """Tell whether a rule says when a constraint is violated."""
+    return rule.head.name == VIOLATED and rule.head.args[:1] == (s.Const(rule.label or ""),)
 
 
 def constraint_of(rule: s.Rule) -> s.Constraint | None:
@@ -74,7 +79,8 @@ def told_variables(pattern: s.Pattern) -> tuple[str, ...]:
 
 
 def _rule(constraint: s.Constraint, pattern: s.Pattern) -> s.Rule:
-    told = (s.Var(name, constraint.span) for name in told_variables(constraint.pattern))
+    places = {v.name: v.span for v in reversed(list(pattern_variables(constraint.pattern)))}
+    told = (s.Var(name, places[name]) for name in told_variables(constraint.pattern))
     head = s.EventPattern(VIOLATED, (s.Const(constraint.label, constraint.span), *told), constraint.span)
     fresh = rewrite(pattern, replace)
     return s.Rule(head, fresh, constraint.label, (_POLICY,), span=constraint.span)
