@@ -66,7 +66,7 @@ def _never_blocks(
             longer = f"{pattern_text(node.absent)} lasts {at_least(absent)}"
             message = f"the absence always holds: {longer}, so none fits into {seconds(duration + (before or 0))}"
             yield Problem("W229", message, node.span, "name the event that must not occur, or wait longer")
-        case s.Negation(operator="fnot", window=own) if least > (back := _least(window, own)) - 1:
+        case s.Negation(operator="fnot", window=own) if 0 < (back := _least(window, own)) < least + 1:
             longer = f"{pattern_text(node.absent)} lasts {at_least(absent)}"
             message = f"`fnot` never forbids anything: {longer}, and the window is {seconds(back)}"
             yield Problem("W229", message, node.span, "name the event that must not occur, or widen the window")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from etalis.errors import Problem
+from etalis.errors import Problem, Span
 from etalis.language import syntax as s
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, pattern_text
@@ -23,13 +23,13 @@ def check_constraints(outline: Outline) -> Iterator[Problem]:
             yield from _not_next(constraint.required, outline)
     for item in outline.program.items:
         if isinstance(item, s.LabelProperty) and item.label in labels:
-            yield has_properties(item)
+            yield no_properties(item.label, item.span)
 
 
-def has_properties(item: s.LabelProperty) -> Problem:
+def no_properties(label: str, span: Span | None = None) -> Problem:
     """Return that a constraint is given a property."""
-    message = f"{item.label} is a constraint, which has no properties: it misses nothing, whatever the policy"
-    return Problem("E292", message, item.span, "write windows into its patterns")
+    message = f"{label} is a constraint, which has no properties: it misses nothing, whatever the policy"
+    return Problem("E292", message, span, "write windows into its patterns")
 
 
 def _acting(pattern: s.Pattern) -> Iterator[Problem]:
