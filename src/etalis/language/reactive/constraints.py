@@ -7,11 +7,12 @@ node with another.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count
 
+from etalis.errors import Span
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings
 from etalis.language.reaction_variables import named_variables
@@ -118,9 +119,9 @@ def _wrongly_followed(constraint: s.Constraint, required: s.Pattern, kinds: Coll
     for each in alternatives(required) or ():
         wanted.setdefault((each.event.name, len(each.event.args)), []).append(each)
     span = constraint.span
-    for name, arity in sorted({*kinds} - wanted.keys()):
-        anything = tuple(s.Var(f"_#next{place}", span) for place in range(arity))
-        yield _followed(constraint, s.EventPattern(name, anything, span))
+    others = [_anything(name, arity, span) for name, arity in sorted({*kinds} - wanted.keys())]
+    if others:
+        yield _followed(constraint, _one_of(others))
     for (name, arity), several in wanted.items():
         fresh = _fresh_variables(constraint, arity)
         refusals = [_refused(each, fresh, constraint) for each in several]
@@ -129,7 +130,17 @@ def _wrongly_followed(constraint: s.Constraint, required: s.Pattern, kinds: Coll
             yield s.Condition("where", _followed(constraint, s.EventPattern(name, fresh, span)), goal, span)
 
 
-def _followed(constraint: s.Constraint, event: s.EventPattern) -> s.Pattern:
+def _anything(name: str, arity: int, span: Span | None) -> s.Pattern:
+    return s.EventPattern(name, tuple(s.Var(f"_#next{place}", span) for place in range(arity)), span)
+
+
+def _one_of(events: Sequence[s.Pattern]) -> s.Pattern:
+    """Return the `or` of some events, nested no deeper than need be."""
+    half = len(events) // 2
+    return s.Or(_one_of(events[:half]), _one_of(events[half:]), events[0].span) if half else events[0]
+
+
+def _followed(constraint: s.Constraint, event: s.Pattern) -> s.Pattern:
     span = constraint.span
     return s.Isolated(s.Binary("seq", constraint.pattern, event, span, apart=True), span)
 
