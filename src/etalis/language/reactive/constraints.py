@@ -114,7 +114,10 @@ def alternatives(required: s.Pattern) -> list[Alternative] | None:
 
 
 def _wrongly_followed(constraint: s.Constraint, required: s.Pattern, kinds: Collection[Kind]) -> Iterator[s.Pattern]:
-    """Yield the constrained pattern before whatever must not come next, with nothing in between."""
+    """Yield the constrained pattern before whatever must not come next, with nothing in between.
+
+    What is required is named even where all of it is right, since isolation sees what rules name.
+    """
     wanted: dict[Kind, list[Alternative]] = {}
     for each in alternatives(required) or ():
         wanted.setdefault((each.event.name, len(each.event.args)), []).append(each)
@@ -124,10 +127,8 @@ def _wrongly_followed(constraint: s.Constraint, required: s.Pattern, kinds: Coll
         yield _followed(constraint, _one_of(others))
     for (name, arity), several in wanted.items():
         fresh = _fresh_variables(constraint, arity)
-        refusals = [_refused(each, fresh, constraint) for each in several]
-        if None not in refusals:
-            goal = reduce(lambda a, b: s.Compound(",", (a, b), span), [goal for goal in refusals if goal is not None])
-            yield s.Condition("where", _followed(constraint, s.EventPattern(name, fresh, span)), goal, span)
+        goal = reduce(lambda a, b: s.Compound(",", (a, b), span), [_refused(x, fresh, constraint) for x in several])
+        yield s.Condition("where", _followed(constraint, s.EventPattern(name, fresh, span)), goal, span)
 
 
 def _anything(name: str, arity: int, span: Span | None) -> s.Pattern:
@@ -152,8 +153,8 @@ def _fresh_variables(constraint: s.Constraint, arity: int) -> tuple[s.Var, ...]:
     return tuple(s.Var(next(free), constraint.span) for _ in range(arity))
 
 
-def _refused(each: Alternative, fresh: tuple[s.Var, ...], constraint: s.Constraint) -> s.Term | None:
-    """Return the goal that holds of an event which is not this alternative; None if there is no such event."""
+def _refused(each: Alternative, fresh: tuple[s.Var, ...], constraint: s.Constraint) -> s.Term:
+    """Return the goal that holds of an event which is not this alternative."""
     span = constraint.span
     shared = bindings(constraint.pattern)[id(constraint.pattern)].perhaps
     pairs = list(zip(fresh, each.event.args, strict=True))
@@ -162,7 +163,7 @@ def _refused(each: Alternative, fresh: tuple[s.Var, ...], constraint: s.Constrai
         return s.Compound("\\=", tied[0], span)
     goals = (*(s.Compound("=", pair, span) for pair in tied), *each.goals)
     if not goals:
-        return None
+        return s.Const("fail", span)
     return s.Compound("\\+", (reduce(lambda a, b: s.Compound(",", (a, b), span), goals),), span)
 
 
