@@ -159,6 +159,6 @@ def wrong_action_operator(reader: TermReader, opening: int | None) -> ClauseErro
         hint = f"say how they belong together: {_JOINED.partition(': ')[2]}"
         return reader.refusal("E108", f"expected an operator of actions, found {describe(token)}", token, hint)
     word = value.lower()
-    hint = _BETWEEN_ACTIONS.get(word) or suggest(word, (*ACTION_OPERATORS, "else", "undo"))
-    code = "E109" if hint is None else "E122"
-    return reader.refusal(code, f"{describe(token)} is not an operator of actions", token, hint or _JOINED)
+    meant = _BETWEEN_ACTIONS.get(word) or suggest(word, (*ACTION_OPERATORS, "else", "undo"))
+    code = "E109" if meant is None else "E122"
+    return reader.refusal(code, f"{describe(token)} is not an operator of actions", token, meant or _JOINED)
