@@ -40,6 +40,7 @@ def fact_of(term: Term, loose: Sequence[Variable] = ()) -> tuple[str, tuple[Term
 def label_of(leaf: Term) -> Label:
     """Return the label of a step; refuse one with a variable that has no value."""
     kind, term, *more = leaf
+    fact_of(term, more if kind == "del" else ())
     if kind == "del":
         trail = Trail()
         for variable in more:
@@ -47,11 +48,11 @@ def label_of(leaf: Term) -> Label:
         value = to_value(term)
         undo(trail, 0)
         return Label("del", value)
-    fact_of(term)
-    return Label(kind, to_value(term), _seconds(more[0]) if more else None)
+    return Label(kind, to_value(term), seconds(more[0]) if more else None)
 
 
-def _seconds(term: Term) -> Value:
+def seconds(term: Term) -> Value:
+    """Return after how many seconds an event is raised."""
     value = deref(term)
     if isinstance(value, Variable):
         raise instantiation_error()

@@ -32,8 +32,8 @@ from etalis.logic.terms.unify import (
     unify,
     variables,
 )  # fmt: skip
+from etalis.reactive.analysis import takes_first
 from etalis.reactive.execution import Execution, Failed, Label, SearchLimits, Why
-from etalis.reactive.first_solutions import takes_first
 from etalis.reactive.labels import fact_of, label_of, show_leaf
 from etalis.reactive.terms import REPEATED, ActionProgram, Names, interleaved, sequence
 
@@ -80,6 +80,7 @@ class Inside:
     answers: tuple[Variable, ...] = ()  # ends with other values of these are other ends
     isolated: bool = False
     remembers: bool = True
+    entered: int = 0  # clauses that were entered on the way to it, since the last step
     known: dict[Any, list[PathAttempt] | None] = field(default_factory=dict)
 
 
@@ -141,7 +142,7 @@ class Meaning:
     def _ends(self, start: Configuration, inside: Inside, path: Path) -> Iterator[Path]:
         """Yield every chain of steps that leaves nothing to be done, in depth-first order, the path before included."""
         inside.known[self._key(start, inside)] = None
-        stack = [(path, self._steps(start, inside, path), len(self.attempts))]
+        stack = [(path, self._steps(start, inside, path, inside.entered), len(self.attempts))]
         while stack:
             here, steps, since = stack[-1]
             step = next(steps, None)
@@ -200,11 +201,11 @@ class Meaning:
 
     # steps
 
-    def _steps(self, before: Configuration, inside: Inside, path: Path) -> Iterator[PathStep]:
+    def _steps(self, before: Configuration, inside: Inside, path: Path, entered: int = 0) -> Iterator[PathStep]:
         """Yield every step from a configuration, in order."""
-        for leaf, around, bindings in self._leaves(before, path):
+        for leaf, around, bindings, entered in self._leaves(before, path, entered):
             here = Configuration(leaf, before.state, bindings)
-            steps = self._leaf_steps(here, inside, path)
+            steps = self._leaf_steps(here, inside, path, entered)
             while True:
                 try:
                     step = next(steps, None)
@@ -216,9 +217,11 @@ class Meaning:
                 rest = _put_together(after.rest, around)
                 yield PathStep(Configuration(rest, after.state, after.bindings), step.labels, step.length)
 
-    def _leaves(self, before: Configuration, path: Path) -> Iterator[tuple[Term, Around, Bindings]]:
+    def _leaves(
+        self, before: Configuration, path: Path, entered: int
+    ) -> Iterator[tuple[Term, Around, Bindings, int]]:
         """Yield every part of an action that may be next, with what stands around it and what clauses have bound."""
-        todo: list[tuple[Term, Around, Bindings, int]] = [(before.rest, None, before.bindings, 0)]
+        todo: list[tuple[Term, Around, Bindings, int]] = [(before.rest, None, before.bindings, entered)]
         while todo:
             action, around, bindings, entered = todo.pop()
             match action:
@@ -239,7 +242,7 @@ class Meaning:
                         todo.append((action, around, bindings, entered))
                         todo.append((found[0], around, found[1], entered + 1))
                 case _:
-                    yield action, around, bindings
+                    yield action, around, bindings, entered
 
     def _bodies(
         self, call: Term, before: Configuration, bindings: Bindings, path: Path, entered: int
@@ -263,7 +266,7 @@ class Meaning:
         if not fits:
             self._fail(path, self._show(Configuration(call, before.state, bindings)))
 
-    def _leaf_steps(self, here: Configuration, inside: Inside, path: Path) -> Iterator[PathStep]:
+    def _leaf_steps(self, here: Configuration, inside: Inside, path: Path, entered: int) -> Iterator[PathStep]:
         """Yield the steps of a part of an action that is no composition: the rest is what is left of the part."""
         leaf, state, bindings = here.rest, here.state, here.bindings
         match leaf:
@@ -288,7 +291,7 @@ class Meaning:
                 if not fits:
                     self._fail(path, self._show(here))
             case ("possible" | "impossible", *_):
-                found_one = self._possibility(here, inside, path)
+                found_one = self._possibility(here, inside, path, entered)
                 if found_one is None:
                     self._fail(path, self._show(here))
                 else:
@@ -296,11 +299,11 @@ class Meaning:
             case ("choose", test, then, otherwise):
                 part = Configuration(test, state, bindings)
                 is_test = test[0] == "test"
-                chosen = next(self._solutions(part), None) if is_test else self._possibility(part, inside, path)
+                chosen = next(self._solutions(part), None) if is_test else self._possibility(part, inside, path, entered)
                 then, after = (otherwise, bindings) if chosen is None else (then, chosen)
                 yield PathStep(Configuration(then, state, after))
             case ("iso", *_):
-                yield from self._isolated(here, inside, path)
+                yield from self._isolated(here, inside, path, entered)
 
     def _change(self, here: Configuration, inside: Inside, path: Path) -> Iterator[PathStep]:
         """Yield the one step of a change of facts, if it is one."""
@@ -324,11 +327,11 @@ class Meaning:
         step = PathStep(Configuration(None, after, here.bindings), (label,))
         yield from self._legal(here.state, step, inside, path)
 
-    def _isolated(self, here: Configuration, inside: Inside, path: Path) -> Iterator[PathStep]:
+    def _isolated(self, here: Configuration, inside: Inside, path: Path, entered: int) -> Iterator[PathStep]:
         """Yield one step for each outcome of an action that nothing interrupts."""
         with bound(here.bindings):
             answers = tuple(dict.fromkeys(variables(here.rest[1])))
-        within, outcomes = Inside(answers, isolated=True, remembers=inside.remembers), set()
+        within, outcomes = Inside(answers, True, inside.remembers, entered), set()
         for end in self._ends(Configuration(here.rest[1], here.state, here.bindings), within, path):
             mine, last = end[len(path) :], end[-1].after
             outcome = self._key(last, within)
@@ -340,17 +343,26 @@ class Meaning:
     def _legal(self, before: FactSets, step: PathStep, inside: Inside, path: Path) -> Iterator[PathStep]:
         """Yield a step, unless it changes the state into an illegal one."""
         state = step.after.state
-        if state is not before and not inside.isolated:
-            for goal, written in self.program.always:
-                if next(self._solutions(Configuration(("test", goal), state, {})), None) is None:
-                    self._fail((*path, step), written, "illegal state")
-                    return
-        yield step
+        broken = None if state is before or inside.isolated else self._broken(state, path)
+        if broken is None:
+            yield step
+        else:
+            self._fail((*path, step), broken, "illegal state")
 
-    def _possibility(self, here: Configuration, inside: Inside, path: Path) -> Bindings | None:
+    def _broken(self, state: FactSets, path: Path) -> str | None:
+        """Return the first goal of `always` that a state does not meet."""
+        for goal, written in self.program.always:
+            try:
+                if next(self._solutions(Configuration(("test", goal), state, {})), None) is None:
+                    return written
+            except LogicError as error:
+                raise SearchEndError(path, written, "error", error) from None
+        return None
+
+    def _possibility(self, here: Configuration, inside: Inside, path: Path, entered: int) -> Bindings | None:
         """Return the bindings with which a possibility holds: those of the first execution of its action."""
         kind, action, *_ = here.rest
-        mark, within = len(self.attempts), Inside(isolated=inside.isolated, remembers=inside.remembers)
+        mark, within = len(self.attempts), Inside((), inside.isolated, inside.remembers, entered)
         try:
             end = next(self._ends(Configuration(action, here.state, here.bindings), within, path), None)
         except SearchEndError as error:

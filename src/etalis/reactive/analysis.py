@@ -1,14 +1,13 @@
-"""Whether the order of facts can matter to an action: where it goes on with the first of several solutions.
-
-Where it does not, states are compared as sets of facts: what has no execution from one has none from the other.
-"""
+"""What is known of an action before it is executed: whether the order of facts matters, whether it may come back."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from etalis.logic.inline.purity import called
 from etalis.logic.machine.database import Database, Key
+from etalis.logic.tabling.components import number_components
 from etalis.logic.terms.unify import Term, deref
 from etalis.reactive.terms import ActionProgram, Clauses
 
@@ -21,7 +20,10 @@ _FIRST: frozenset[Key] = frozenset(
 
 
 def takes_first(database: Database, program: ActionProgram, action: Term) -> bool:
-    """Tell whether an action, or what it calls, goes on with a first solution, or with solutions in their order."""
+    """Tell whether an action, or what it calls, goes on with a first solution, or with solutions in their order.
+
+    Otherwise states are compared as sets of facts: what has no execution from one has none from the other.
+    """
     seen: set[Key] = set()
     todo: list[Key] = []
     for goal in _goals(program.clauses, action):
@@ -47,8 +49,7 @@ def _goals(actions: Mapping[Key, Clauses], action: Term) -> Iterator[Term | None
             case ("test", goal, _):
                 yield goal
             case ("call", head, _):
-                head = deref(head)
-                key = (head, 0) if isinstance(head, str) else (head[0], len(head) - 1)
+                key = _key(head)
                 if key not in entered:
                     entered.add(key)
                     todo.extend(body for _, body in actions[key])
@@ -58,3 +59,37 @@ def _goals(actions: Mapping[Key, Clauses], action: Term) -> Iterator[Term | None
                 todo += [left, right]
             case ("iso" | "impossible", inner, *_):
                 todo.append(inner)
+
+
+def comes_back(program: ActionProgram, action: Term) -> bool:
+    """Tell whether an action may come back to where it was: whether it enters a clause again from inside of it."""
+    after: dict[Key, set[Key]] = {}
+    todo = list(_entered(action))
+    while todo:
+        key = todo.pop()
+        if key not in after:
+            after[key] = {inner for _, body in program.clauses[key] for inner in _entered(body)}
+            todo.extend(after[key])
+    number = number_components(after)
+    sizes = Counter(number.values())
+    return any(key in inner or sizes[number[key]] > 1 for key, inner in after.items())
+
+
+def _entered(action: Term) -> Iterator[Key]:
+    """Yield the actions that an action calls itself."""
+    todo = [action]
+    while todo:
+        match todo.pop():
+            case ("call", head, _):
+                yield _key(head)
+            case ("choose", test, left, right):
+                todo += [test, left, right]
+            case ("seq" | "par" | "or", left, right):
+                todo += [left, right]
+            case ("iso" | "possible" | "impossible", inner, *_):
+                todo.append(inner)
+
+
+def _key(head: Term) -> Key:
+    head = deref(head)
+    return (head, 0) if isinstance(head, str) else (head[0], len(head) - 1)
