@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from etalis.pictures.picture import Picture
     from etalis.program import Program
+    from etalis.runtime.reactions.simulation import Simulation
     from etalis.tables.results.unfinished import Unfinished
     from etalis.why.justification import Justification
     from etalis.why.partial import PartialMatches
@@ -348,13 +349,23 @@ class Engine(RuntimeEngine):
 
     @alone
     def query(self, goal: str, *, at: Any = None) -> list[dict[str, Any]]:
-        """Return all solutions of a goal over the knowledge as it is now: the values of its variables.
+        """Return all solutions of a goal over knowledge and state as they are now: the values of its variables.
 
         With `at`, a moment within the flag `knowledge_horizon`, over the knowledge as it was after that moment.
         With the flag `store_fired_events`, `stored_event(event(Atom, [Start, End]))` is what was reported so far.
         """
         solver, now = self.core.rules.solver, self.core.state.now
         return solutions(solver, goal) if at is None else solutions_at(solver, goal, to_instant(at), now)
+
+    @alone
+    def simulate(self, action: str) -> Simulation:
+        """Return the path that an action would take now, or how far it gets; nothing changes, no effect is made.
+
+        `print(engine.simulate("pay(ann, bob, 30)"))` shows its steps; the result is true if there is a path.
+        """
+        from etalis.runtime.reactions.simulation import simulate  # of use where someone asks alone
+
+        return simulate(self.core, action)
 
     @alone
     def reload(self, name: str, source: Any, columns: Sequence[str | int] | None = None, *, at: Any = None) -> int:

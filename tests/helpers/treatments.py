@@ -270,6 +270,11 @@ def _runs(case: Case) -> bool:
     return not case.errors
 
 
+def _is_explained(case: Case) -> bool:
+    """Tell whether all that occurs is explained: what reactions raise is not yet."""
+    return _runs(case) and not compiled(case).compiled.reactions
+
+
 def _is_finite(case: Case) -> bool:
     return not case.errors and case.is_plain and case.is_closed
 
@@ -288,7 +293,7 @@ def _is_repeatable(case: Case) -> bool:
         return False
     program = compiled(case).compiled
     acts = program.effects or program.acts_on_run or program.reads_clock or knowledge_changes(program.tree)
-    return not (acts or program.signatures)
+    return not (acts or program.signatures or program.reactions)
 
 
 TREATMENTS: Mapping[str, Treatment] = {
@@ -301,8 +306,8 @@ TREATMENTS: Mapping[str, Treatment] = {
         Treatment("reparsed", _reparsed, _runs),
         Treatment("unshared", _unshared, _runs),
         Treatment("parts", _with_parts, _runs),
-        Treatment("justified", _justified, _runs),
-        Treatment("justified-restored", _justified_restored, lambda case: _runs(case) and case.output is None),
+        Treatment("justified", _justified, _is_explained),
+        Treatment("justified-restored", _justified_restored, lambda case: _is_explained(case) and case.output is None),
         Treatment("held", _held, _is_orderless),
         Treatment("corrected", _corrected, _is_repeatable),
         Treatment("revised", _revised, _is_repeatable),

@@ -217,9 +217,7 @@ class Meaning:
                 rest = _put_together(after.rest, around)
                 yield PathStep(Configuration(rest, after.state, after.bindings), step.labels, step.length)
 
-    def _leaves(
-        self, before: Configuration, path: Path, entered: int
-    ) -> Iterator[tuple[Term, Around, Bindings, int]]:
+    def _leaves(self, before: Configuration, path: Path, entered: int) -> Iterator[tuple[Term, Around, Bindings, int]]:
         """Yield every part of an action that may be next, with what stands around it and what clauses have bound."""
         todo: list[tuple[Term, Around, Bindings, int]] = [(before.rest, None, before.bindings, entered)]
         while todo:
@@ -299,7 +297,9 @@ class Meaning:
             case ("choose", test, then, otherwise):
                 part = Configuration(test, state, bindings)
                 is_test = test[0] == "test"
-                chosen = next(self._solutions(part), None) if is_test else self._possibility(part, inside, path, entered)
+                chosen = (
+                    next(self._solutions(part), None) if is_test else self._possibility(part, inside, path, entered)
+                )
                 then, after = (otherwise, bindings) if chosen is None else (then, chosen)
                 yield PathStep(Configuration(then, state, after))
             case ("iso", *_):

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 from etalis.errors import ConditionError, EventError, OptionError, Problem, ProgramError
@@ -21,8 +21,11 @@ from etalis.logic.builtins.time import no_clock
 from etalis.logic.machine.machine import Code
 from etalis.reactive.effects.ledger import Ledger
 from etalis.reactive.effects.sink import EffectSink
+from etalis.reactive.execution import SearchLimits
 from etalis.reactive.outbox.outbox import Outbox
 from etalis.reactive.outbox.sink import sink_of
+from etalis.reactive.search import Search
+from etalis.reactive.terms import ActionProgram
 from etalis.runtime.changes import Changes
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.delivery import Delivery
@@ -33,7 +36,7 @@ from etalis.runtime.lateness.lateness import Disorder
 from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters, Stamp, describe_background
 from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.limits.limits import Guard, guard_of
-from etalis.runtime.reactions.turns import make_reactor
+from etalis.runtime.reactions.turns import make_reactor, refuse_illegal
 from etalis.runtime.record.corrected_inputs import CorrectedInputs
 from etalis.runtime.reporting.evidence import Evidence
 from etalis.runtime.reporting.failures import Failures
@@ -138,6 +141,7 @@ class Core:
         self.record = self.rules.record
         if self.record is not None and self.disorder is not None and self.disorder.history is not None:
             self.record.source = CorrectedInputs(self.disorder.history)
+        refuse_illegal(self)
         self.run_loop.reactor = make_reactor(self)
         settings = with_ahead(with_limits(program.settings, options.limits), options.ahead)
         self.guard = guard_of(settings, self.rules, self.disorder, self.fail, self.dead_letters)
@@ -147,6 +151,13 @@ class Core:
     def horizon_of(self, bound: int | None, wall: Callable[[], int] | None) -> Horizon | None:
         """Return what refuses events from the future, if there is a bound."""
         return None if bound is None else Horizon(bound, wall, self.state, self.disorder, self.dead_letters)
+
+    @cached_property
+    def search(self) -> Search:
+        """What finds the executions of actions."""
+        settings = self.program.settings
+        limits = SearchLimits(settings.max_path, settings.max_tries)
+        return Search(self.rules.conditions.solver, ActionProgram.of(self.program.tree), limits)
 
     # events
 

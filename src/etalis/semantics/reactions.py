@@ -17,7 +17,7 @@ from etalis.data.values import Struct, Value, format_value, order_key
 from etalis.errors import EtalisError, LimitError, Problem
 from etalis.language import syntax as s
 from etalis.language.event_goals import raised_event
-from etalis.language.flags import Settings
+from etalis.language.flags import Settings, priority_of
 from etalis.language.lower import to_logic
 from etalis.language.rules import declarations, reaction_rules
 from etalis.language.steps import Occur
@@ -89,7 +89,7 @@ class ModelReactor:
 
     def react(self) -> None:
         """Let all that wait take their turns."""
-        matches = sorted(self.waiting, key=_rank)
+        matches = sorted(self.waiting, key=self._rank)
         self.waiting.clear()
         for match in matches:
             self.turns += 1
@@ -97,6 +97,10 @@ class ModelReactor:
                 message = f"one input caused more than {self.most} reactions; the last: {self.rules[match.place].label}"
                 raise LimitError(Problem("E322", message, hint="bound the cycle, or raise max_reactions"))
             self._turn(match)
+
+    def _rank(self, match: ReactionMatch) -> tuple[object, ...]:
+        first = -priority_of(self.rules[match.place])
+        return match.end, match.start, first, match.place, tuple(map(order_key, match.values)), match.number
 
     # one turn
 
@@ -182,7 +186,3 @@ class ModelReactor:
     def _fail(self, match: ReactionMatch, why: str, failed: str, reached: tuple[str, ...]) -> None:
         label = str(self.rules[match.place].label)
         self.notes.failures.append((label, match.start, match.end, why, failed, reached))
-
-
-def _rank(match: ReactionMatch) -> tuple[object, ...]:
-    return match.end, match.start, match.place, tuple(map(order_key, match.values)), match.number

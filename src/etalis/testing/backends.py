@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from etalis.engine import Engine
     from etalis.language.syntax import Tree
     from etalis.program import Program
+    from etalis.runtime.engine import RuntimeEngine
     from etalis.runtime.reporting.report import RejectedEvents, Silent, Unread
 
 
@@ -128,7 +129,8 @@ def run_engine(
     events = tuple(drive(engine, case))
     told = tuple(map(str, engine.program.problems))
     errors, notes = tuple(map(str, conditions_of(engine.errors))), partial(report_notes, engine)
-    return with_reactions(Outcome(events, errors, warnings=told, output="".join(written), notes=notes), sink)
+    found = Outcome(events, errors, warnings=told, output="".join(written), effects=tuple(sink.lines), notes=notes)
+    return with_reactions(found, sink.engine, sink.failures)
 
 
 def go_on(engine: Engine, *data: bytes, on_error: Callable[[ConditionError], object]) -> Engine:
@@ -161,12 +163,11 @@ def failure_line(label: str, start: int, end: int, why: str, failed: str, reache
     return f"{label} {times} {why}: {failed}; reached {', '.join(reached)}"
 
 
-def with_reactions(outcome: Outcome, sink: RecordedEffects) -> Outcome:
-    """Return an outcome with what the reactions of an engine have done."""
-    store = sink.engine.core.rules.solver.database.state
+def with_reactions(outcome: Outcome, engine: RuntimeEngine, failures: Iterable[str] = ()) -> Outcome:
+    """Return an outcome with the state at the end, and the failures of an engine behind those before."""
+    store = engine.core.rules.solver.database.state
     facts = None if store is None else facts_in(store.facts())
-    failures = (*sink.failures, *failures_of(sink.engine.errors))
-    return replace(outcome, state=facts, effects=tuple(sink.lines), failures=failures)
+    return replace(outcome, state=facts, failures=(*failures, *failures_of(engine.errors)))
 
 
 def facts_in(facts: Iterable[tuple[tuple[str, int], Iterable[Any]]]) -> tuple[Value, ...]:
@@ -279,7 +280,8 @@ def run_columns(size: int) -> Run:
         found = [e for low in range(0, len(stream), size) for e in run.process(gather(stream[low : low + size], types))]
         found.extend(run.close())
         events = as_expected(case, found) if run.is_mixed else tuple(found)
-        return Outcome(events, tuple(map(str, run.errors)), warnings=tuple(map(str, program.problems)))
+        errors = tuple(map(str, conditions_of(run.errors)))
+        return with_reactions(Outcome(events, errors, warnings=tuple(map(str, program.problems))), run.engine)
 
     return run
 
@@ -324,6 +326,8 @@ def against_tables(case: Case) -> str | None:
         return "a table has events alone, and an end"
     if case.output is not None:
         return "goals write something"
+    if case.effects is not None:
+        return "reactions have effects"
     return None if ends == sorted(ends) else "events are not in order of time"
 
 

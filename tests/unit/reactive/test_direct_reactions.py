@@ -167,15 +167,15 @@ def test_nothing_is_said_where_nothing_is_made() -> None:
 
 def test_an_effect_that_nobody_makes_is_refused_when_the_engine_is_made() -> None:
     shop = etalis.compile(
-        "r rule: on a(X) do effect(pya(X)) seq effect(pay(X)).\naction f :- effect(book).", name="shop"
+        "r rule: on a(X) do effect(chrage(X)) seq effect(charge(X)).\naction f :- effect(book).", name="shop"
     )
-    shop.effect("pay", lambda x, y, key: None)
+    shop.effect("charge", lambda x, y, key: None)
     with pytest.raises(ProgramError) as raised:
         shop.engine()
     assert [problem.code for problem in raised.value.problems] == ["E802"] * 3
-    assert "the effect pya/1 is not registered" in str(raised.value)
-    assert "did you mean pay?" in str(raised.value)
-    assert "the effect pay has 1 arguments here, and is registered with 2" in str(raised.value)
+    assert "the effect chrage/1 is not registered" in str(raised.value)
+    assert "did you mean charge?" in str(raised.value)
+    assert "the effect charge has 1 arguments here, and is registered with 2" in str(raised.value)
 
 
 def test_a_dry_run_needs_no_functions() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from etalis.language import syntax as s
 from etalis.language.check import goals as g
 from etalis.language.check.outline import Outline
-from etalis.language.traversal import action_parts
+from etalis.language.traversal import action_parts, actions_of, walk_action
 
 
 def called_action(node: s.Action, outline: Outline) -> g.Indicator | None:
@@ -40,3 +40,9 @@ def has_effects(action: s.Action, outline: Outline) -> bool:
 def changes(action: s.Action, outline: Outline) -> bool:
     """Tell whether an action may change a fact."""
     return any(isinstance(node, s.FactChange) for node in done(action, outline))
+
+
+def raises_later(program: s.Tree) -> bool:
+    """Tell whether a program's actions may raise events for later."""
+    nodes = (node for item in program.items for action in actions_of(item) for node in walk_action(action))
+    return any(isinstance(node, s.Raise) and node.after is not None for node in nodes)

@@ -30,6 +30,7 @@ _AS_THEY_ARE = frozenset((str, int, Real))  # values that are terms; a float may
 _FROM_EVENTS = _AS_THEY_ARE | {float}
 
 Names = dict[str, str]  # variable -> Python expression
+Actions = Mapping[Key, Sequence[s.ActionClause]]
 
 
 class UnwrittenError(Exception):
@@ -42,12 +43,13 @@ class PathWriter:
 
     conditions: Conditions
     state: StateStore | None
-    actions: Mapping[Key, Sequence[s.ActionClause]]
+    actions: Actions
     ask: Callable[[Code, str, str | None], None]  # the expression of the event, and of its delay in seconds
     most: int  # steps that a path may have
     copies: int = 0
     at_once: bool = False  # whether a fact that is inserted is all that a transaction does
     deletes: bool = False
+    raises: bool = False
     steps: int = 0
     from_events: frozenset[str] = frozenset()  # expressions of values as the engine holds them
 
@@ -83,6 +85,7 @@ class PathWriter:
                 return known
             case s.Raise(event=event, after=after):
                 delay = None if after is None else self._value(code, after, known)
+                self.raises = True
                 self.ask(code, self._value(code, event, known), delay)
                 return known
             case _:

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 
 from etalis.errors import EtalisError
 from etalis.language import syntax as s
-from etalis.language.reactive.reached import Actions, reached_steps
-from etalis.language.traversal import actions_of, variables
+from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.reactions.first_path import Names, PathWriter, UnwrittenError
+from etalis.runtime.reactions.first_path import Actions, Names, PathWriter, UnwrittenError
 from etalis.runtime.reactions.transaction import ReactionTurn
 from etalis.runtime.state import Raw
 
@@ -31,10 +30,7 @@ def write_turn(
         known[name] = code.fresh("x")
         code(f"{known[name]} = raw[{3 + place}]")
     way_out = f"return {code.constant(turn.act)}(raw)"
-    steps = reached_steps(actions_of(reaction), actions)
-    raises = any(isinstance(step, s.Raise) for step in steps)
-    if raises:
-        code("asked = []")
+    top = len(code.lines)
     writer = _writer(turn, conditions, actions, most)
     writer.from_events = frozenset(known.values())
     writer.at_once = isinstance(reaction.action, s.FactChange) and reaction.otherwise is None
@@ -47,7 +43,8 @@ def write_turn(
         code(way_out)
     if not writer.at_once or writer.deletes:
         _write_end(code, turn, writer)
-    if raises:
+    if writer.raises:
+        code.insert(top, "asked = []")
         with code.block("if asked:"):
             code(f"{code.constant(turn.around.ask)}(asked)")
     return code, code.function()

@@ -131,7 +131,7 @@ def load_snapshot(core: Core, image: Image) -> Restored:
     _load_scalars(core, plan, scalars)
     core.input_names.update({number: (place, name) for number, place, name in book.rows(("input names",))})
     _load_events(core, book)
-    unfit = [*load_reactions(core, plan.rules, book), *load_knowledge(core, book)]
+    unfit = [*load_knowledge(core, book), *load_reactions(core, plan.rules, book)]
     if core.record is not None:
         load_past(core.record, book)
     return replace(report, dropped=(*report.dropped, *unfit))
