@@ -8,10 +8,11 @@ import pytest
 
 from etalis.errors import InputError
 from etalis.reactive.outbox.outbox import Outbox
+from helpers.outbox_engine_laws import OutboxEngineLaws
 from helpers.outbox_laws import OutboxLaws
 
 
-class TestPostgres(OutboxLaws):
+class TestPostgres(OutboxLaws, OutboxEngineLaws):
     """All laws; the fixture `outbox` is that of the folder."""
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from etalis.errors import InputError
 from etalis.reactive.outbox.outbox import Outbox
+from helpers.outbox_engine_laws import OutboxEngineLaws
 from helpers.outbox_laws import OutboxLaws
 
 
-class TestSqlite(OutboxLaws):
+class TestSqlite(OutboxLaws, OutboxEngineLaws):
     @pytest.fixture
     def outbox(self, tmp_path: Path) -> Outbox:
         return Outbox(f"sqlite:///{tmp_path / 'box.db'}")
