@@ -203,9 +203,9 @@ class Meaning:
 
     def _steps(self, before: Configuration, inside: Inside, path: Path, entered: int = 0) -> Iterator[PathStep]:
         """Yield every step from a configuration, in order."""
-        for leaf, around, bindings, entered in self._leaves(before, path, entered):
+        for leaf, around, bindings, inner in self._leaves(before, path, entered):
             here = Configuration(leaf, before.state, bindings)
-            steps = self._leaf_steps(here, inside, path, entered)
+            steps = self._leaf_steps(here, inside, path, inner)
             while True:
                 try:
                     step = next(steps, None)
@@ -217,9 +217,7 @@ class Meaning:
                 rest = _put_together(after.rest, around)
                 yield PathStep(Configuration(rest, after.state, after.bindings), step.labels, step.length)
 
-    def _leaves(
-        self, before: Configuration, path: Path, entered: int
-    ) -> Iterator[tuple[Term, Around, Bindings, int]]:
+    def _leaves(self, before: Configuration, path: Path, entered: int) -> Iterator[tuple[Term, Around, Bindings, int]]:
         """Yield every part of an action that may be next, with what stands around it and what clauses have bound."""
         todo: list[tuple[Term, Around, Bindings, int]] = [(before.rest, None, before.bindings, entered)]
         while todo:
@@ -299,7 +297,9 @@ class Meaning:
             case ("choose", test, then, otherwise):
                 part = Configuration(test, state, bindings)
                 is_test = test[0] == "test"
-                chosen = next(self._solutions(part), None) if is_test else self._possibility(part, inside, path, entered)
+                chosen = (
+                    next(self._solutions(part), None) if is_test else self._possibility(part, inside, path, entered)
+                )
                 then, after = (otherwise, bindings) if chosen is None else (then, chosen)
                 yield PathStep(Configuration(then, state, after))
             case ("iso", *_):
