@@ -19,6 +19,7 @@ from etalis.columnar.repetition.counted import find_obstacles, is_followed
 from etalis.columnar.schedule import LONGEST, MOST_DELAYS, alarm_delay, depths, find_makers, find_sums, is_told
 from etalis.language.check.goals import calls
 from etalis.language.ground_terms import variables
+from etalis.language.outer.strata import Levels
 from etalis.language.printer import print_term
 from etalis.language.syntax import Const, Term, Var
 from etalis.logic.tabling.components import number_components
@@ -28,6 +29,7 @@ from etalis.plan.keys import show
 from etalis.plan.lattice import TERM
 from etalis.plan.retention import join_key, shared_names
 from etalis.plan.sharing import meet
+from etalis.plan.strata import find_stages
 from etalis.plan.types import Typing
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import Policy
@@ -88,6 +90,7 @@ def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, i
     else:
         is_long, depth = len(find_sums(mine)) > MOST_DELAYS, depths(mine)
         reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, mine, is_long, depth)]
+        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _staged(head, find_stages(mine, {}))]
     return RuleGroup(tuple(numbers), tuple(dict.fromkeys(reasons)))
 
 
@@ -112,6 +115,12 @@ def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool, depth: Mapping
     timed = waiting or any(isinstance(node, p.Tick) for node in p.walk(head.body))
     if timed and sum(kind in depth for kind in p.read_kinds(head.body)) > 1:
         yield "a time point or deadline meets several derived events"
+
+
+def _staged(head: p.Head, stages: Levels) -> Iterator[str]:
+    """Yield that what a rule waits for may depend, at one stamp, on what a constraint requires around it."""
+    if any(stages.get(id(node), 0) > 1 for node in p.walk(head.body)):
+        yield "whether something is missing may depend on the violation of a constraint at the same stamp"
 
 
 def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:

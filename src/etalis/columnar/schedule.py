@@ -50,7 +50,7 @@ def row_of(turn: Integers) -> Integers:
 class Clock:
     """The order of a batch: where its rows, time points and moments stand. What is due before `horizon` falls due.
 
-    `first` are the rows of the moments' first steps, `absences` the steps of absences by their duration.
+    `first` are the rows of the moments' first steps, `absences` the steps of absences by `waiting_step`.
     """
 
     horizon: int
@@ -59,7 +59,7 @@ class Clock:
     moments: Integers
     first: Integers
     steps: int
-    absences: Mapping[int, int]
+    absences: Mapping[tuple[bool, int], int]
 
     def turns(self, due: Integers, step: Any) -> Integers:
         """Return the turns at which something falls due, in a step of its moment."""
@@ -83,6 +83,11 @@ def timeless(rows: int) -> Clock:
     """Return the order of rows alone."""
     none = np.zeros(0, np.int64)
     return Clock(-END, np.arange(rows), {}, none, none, 0, {})
+
+
+def waiting_step(node: p.Deadline) -> tuple[bool, int]:
+    """Return what tells the order of absences that are due together: those that look back are judged last."""
+    return node.before is not None, node.duration
 
 
 class Timer(Protocol):
@@ -132,7 +137,7 @@ class Schedule:
         self.timers = timers
         self.ticks = sorted((node for node in nodes if isinstance(node, p.Tick)), key=lambda tick: tick.time)
         self.waiting = list(self.ticks)
-        self.durations = sorted({node.duration for node in nodes if isinstance(node, p.Deadline)})
+        self.durations = sorted({waiting_step(node) for node in nodes if isinstance(node, p.Deadline)})
         delays = [(alarm.kind, alarm_delay(alarm)) for alarm in alarms]
         self.fixed = [moment for kind, moment in delays if kind == "at" and moment is not None]
         apart = 1 + sum(kind == "at" for kind, _ in delays)
@@ -145,7 +150,7 @@ class Schedule:
         self.handed = 0  # how many rows of the last batch have been handed out
         causes = 2 + sum(delay is None for _, delay in delays)  # rows, moments that wait, moments that rows tell
         self.size = MOST_ROWS // (1 + causes * self.steps * len(self.sums))  # of a piece
-        self.absences = {d: self.alarm_steps + i * apart for i, d in enumerate(self.durations)}
+        self.absences = {step: self.alarm_steps + i * apart for i, step in enumerate(self.durations)}
 
     def begin(self, now: int) -> None:
         """Go on from a moment that time has reached."""

@@ -19,7 +19,7 @@ from etalis.errors import Problem, ProgramError, Span
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import listing, written
 from etalis.language.read.units import seconds_of
-from etalis.language.syntax import Const, LabelProperty, Property, Rule, SetFlag, Term, Tree
+from etalis.language.syntax import Const, LabelProperty, Property, Reaction, Rule, SetFlag, Term, Tree
 from etalis.temporal.duration import DurationError
 from etalis.temporal.interval import to_microseconds, to_seconds
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
@@ -135,6 +135,7 @@ PROPERTIES: Mapping[str, str] = MappingProxyType(
         "window_step": "step",
         "ooo_window": "horizon",
         "revision_window": "horizon",
+        "priority": "priority",
     }
 )
 
@@ -278,7 +279,7 @@ def _longest(program: Tree, values: Mapping[str, Value], name: str, without: T) 
 def _properties(program: Tree) -> Iterator[Property]:
     for item in program.items:
         match item:
-            case Rule(properties=properties):
+            case Rule(properties=properties) | Reaction(properties=properties):
                 yield from properties
             case LabelProperty(property=given):
                 yield given
@@ -298,6 +299,12 @@ def rule_settings(default: Settings, rule: Rule) -> tuple[str, int | None]:
             case "window":
                 windows.append(to_microseconds(seconds_of(given.value)))
     return policy, min(windows, default=None)
+
+
+def priority_of(rule: Rule) -> int:
+    """Return the priority of a reaction, by its hidden rule: of several the last one holds."""
+    given = [found for p in rule.properties if p.name == "priority" and isinstance(found := _constant(p.value), int)]
+    return given[-1] if given else 0
 
 
 def flag_problems(flag: SetFlag) -> Iterator[Problem]:
@@ -377,11 +384,19 @@ def limit_problems(flags: list[SetFlag]) -> Iterator[Problem]:
         yield Problem("E208", message, last["shedding"].span, "use shedding(newest), or none")
 
 
-def property_problems(given: Property, *, checked: bool) -> Iterator[Problem]:
-    """Yield what is wrong with one property of a rule; where properties are `checked` there may be any other."""
+def property_problems(given: Property, *, checked: bool, reacting: bool = False) -> Iterator[Problem]:
+    """Yield what is wrong with one property of a rule; where properties are `checked` there may be any other.
+
+    Those that are `reacting`, of a reaction, have a priority.
+    """
     value = _constant(given.value)
     place = given.value.span or given.span
     match PROPERTIES.get(given.name):
+        case "priority" if not reacting:
+            yield Problem("E209", "only reactions have a priority", given.span, "event rules have no order")
+        case "priority":
+            if not isinstance(value, int):
+                yield Problem("E210", f"a priority is a whole number, not {written(given.value)}", place)
         case None if checked:
             pass
         case None:

@@ -25,6 +25,7 @@ from etalis.language.operators import (
     PatternOperator,
     spell,
 )
+from etalis.language.reactive.constraints import constraint_of
 from etalis.language.reactive.printing import write_action, write_reactive
 from etalis.language.read.clauses import is_reserved, obey_op
 from etalis.language.read.pattern import BODY
@@ -205,7 +206,10 @@ class Printer:
         return f"{text}{colon}{self.operand(value, row.right, right=True)}"
 
     def rule(self, rule: s.Rule) -> str:
-        """Write an event rule without its full stop."""
+        """Write an event rule without its full stop; as a constraint where no rule says what it does."""
+        constraint = constraint_of(rule)
+        if constraint is not None:
+            return write_reactive(self, constraint)
         if rule.alarm is None:
             head = self._event(rule.head)
         else:

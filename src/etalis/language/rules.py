@@ -14,9 +14,11 @@ from functools import reduce
 from itertools import combinations
 
 from etalis.language import syntax as s
+from etalis.language.check.goals import indicator
 from etalis.language.flags import PROPERTIES
 from etalis.language.reaction_variables import given_variables, named_variables
-from etalis.language.traversal import postorder, rewrite
+from etalis.language.reactive.constraints import VIOLATED, expand
+from etalis.language.traversal import actions_of, patterns_of, postorder, rewrite, walk_action, with_patterns
 
 Indicator = tuple[str, int]
 CHECK_PROPERTY = ("check_property", 5)
@@ -38,16 +40,59 @@ def _plain(rule: s.Rule) -> s.Rule:
 
 def labelled_rules(program: s.Tree) -> tuple[s.Rule, ...]:
     """Return all event rules with sub-rules lifted out and the properties of their labels, patterns as written."""
+    return tuple(rule for _, rule in written_rules(program))
+
+
+def written_rules(program: s.Tree) -> tuple[tuple[s.Item, s.Rule], ...]:
+    """Return all event rules, each behind the clause that it stands in or for."""
     apart = label_properties(program)
-    found = [lifted for item in program.items for lifted in _lifted(item)]
-    return tuple(_with_properties(rule, apart) for rule in found)
+    kinds = frozenset(coming_events(program)) if any(map(_looks_next, program.items)) else frozenset()
+    found = [(item, lifted) for item in program.items for lifted in _lifted(item, kinds)]
+    return tuple((item, _with_properties(rule, apart)) for item, rule in found)
 
 
-def _lifted(item: object) -> list[s.Rule]:
+def _lifted(item: s.Item, kinds: frozenset[Indicator]) -> list[s.Rule]:
     """Return the event rules of a clause; of a reaction, those that stand inside its pattern."""
-    if isinstance(item, s.Reaction):
-        return lift(_hidden(item, 0))[1:]
-    return lift(item) if isinstance(item, s.Rule) else []
+    match item:
+        case s.Rule():
+            return lift(item)
+        case s.Reaction():
+            return lift(_hidden(item, 0))[1:]
+        case s.Constraint():
+            bare, inner = _without_sub_rules(item)
+            return [*expand(bare, kinds), *inner]
+        case _:
+            return []
+
+
+def _looks_next(item: object) -> bool:
+    return isinstance(item, s.Constraint) and item.mode == "next"
+
+
+def _without_sub_rules(constraint: s.Constraint) -> tuple[s.Constraint, list[s.Rule]]:
+    """Return a constraint with the heads of its sub-rules in their places, and these."""
+    several = [lift(s.Rule(_NOTHING, pattern)) for pattern in patterns_of(constraint)]
+    patterns = iter([rules[0].pattern for rules in several])
+    bare = with_patterns(constraint, lambda _: next(patterns))
+    assert isinstance(bare, s.Constraint)
+    return bare, [rule for rules in several for rule in rules[1:]]
+
+
+_NOTHING = s.EventPattern("", ())
+
+
+def coming_events(program: s.Tree) -> tuple[Indicator, ...]:
+    """Return the kinds of event that the program names and that come by themselves: inputs and alarms."""
+    others = s.Tree(tuple(item for item in program.items if not isinstance(item, s.Constraint)))
+    found, made = dict.fromkeys(known_events(others)), set[Indicator]()
+    several = [rule for item in program.items if isinstance(item, s.Constraint) for rule in _without_sub_rules(item)[1]]
+    patterns = [p for item in program.items if isinstance(item, s.Constraint) for p in patterns_of(item)]
+    for pattern in (*patterns, *(rule.pattern for rule in several)):
+        found.update(((event.name, len(event.args)), None) for event in events_in(pattern))
+    rules = (*labelled_rules(others), *several)
+    made.update((rule.head.name, len(rule.head.args)) for rule in rules)
+    made -= {(rule.head.name, len(rule.head.args)) for rule in rules if rule.alarm is not None}
+    return tuple(kind for kind in found if kind not in made and kind[0] != VIOLATED)
 
 
 def reaction_rules(program: s.Tree) -> tuple[s.Rule, ...]:
@@ -60,6 +105,42 @@ def reaction_rules(program: s.Tree) -> tuple[s.Rule, ...]:
     several = [item for item in program.items if isinstance(item, s.Reaction)]
     rules = [lift(_hidden(reaction, number))[0] for number, reaction in enumerate(several, 1)]
     return tuple(_with_properties(rule, apart) for rule in rules)
+
+
+def reactions(program: s.Tree) -> tuple[s.Reaction, ...]:
+    """Return all reactions with their patterns in plain form and the properties of their labels, in program order."""
+    several = [item for item in program.items if isinstance(item, s.Reaction)]
+    rules = map(_plain, reaction_rules(program))
+    return tuple(
+        replace(reaction, pattern=rule.pattern, properties=rule.properties)
+        for reaction, rule in zip(several, rules, strict=True)
+    )
+
+
+def action_clauses(program: s.Tree) -> Mapping[Indicator, tuple[s.ActionClause, ...]]:
+    """Return the clauses of each action, in their written order."""
+    found: dict[Indicator, tuple[s.ActionClause, ...]] = {}
+    for item in program.items:
+        if isinstance(item, s.ActionClause) and (key := indicator(item.head)) is not None:
+            found[key] = (*found.get(key, ()), item)
+    return found
+
+
+def always(program: s.Tree) -> tuple[s.Always, ...]:
+    """Return what every legal state fulfils."""
+    return tuple(item for item in program.items if isinstance(item, s.Always))
+
+
+def awaited_rules(program: s.Tree) -> tuple[s.Rule, ...]:
+    """Return a hidden rule for each pattern that an action awaits: its matches are what the action goes on with."""
+    found: list[s.Rule] = []
+    for item in program.items:
+        for node in (node for action in actions_of(item) for node in walk_action(action)):
+            if isinstance(node, s.Await):
+                pattern = s.Within(node.pattern, node.duration, node.span)
+                label = f"await {len(found) + 1}"
+                found.append(s.Rule(s.EventPattern(label, ()), pattern, label, span=node.span, hidden=True))
+    return tuple(found)
 
 
 def _hidden(reaction: s.Reaction, number: int) -> s.Rule:
@@ -182,7 +263,7 @@ def attribute_variables(program: s.Tree) -> Mapping[Indicator, tuple[frozenset[s
     [['Card'], ['Amount']]
     """
     found: dict[Indicator, list[set[str]]] = {}
-    for rule in labelled_rules(program):
+    for rule in (*labelled_rules(program), *reaction_rules(program), *awaited_rules(program)):
         for pattern in events_in(rule.pattern):
             places = found.setdefault((pattern.name, len(pattern.args)), [set() for _ in pattern.args])
             for place, term in zip(places, pattern.args, strict=True):

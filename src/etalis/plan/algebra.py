@@ -205,7 +205,8 @@ class Fold:
 class Deadline:
     """`left` with no `absent` until `duration` after it: known when that time has passed.
 
-    `conditions` and `brought` are as in `Absent`.
+    With `before` none may lie in so much time before the end of `left` either. `conditions` and `brought` are as in
+    `Absent`.
     """
 
     left: Node
@@ -216,6 +217,16 @@ class Deadline:
     exports: tuple[str, ...]
     conditions: tuple[GoalTest, ...] = ()
     brought: tuple[str, ...] = ()
+    before: int | None = None
+
+    @property
+    def span(self) -> int:
+        """How long an occurrence of `absent` can matter."""
+        return self.duration + (self.before or 0)
+
+    def after(self, end: Any) -> Any:
+        """Return what blockers of a left side that ended at `end` start after: a moment, or an array of them."""
+        return end if self.before is None else end - self.before - 1
 
 
 Node: TypeAlias = Source | Tick | Join | Union | Filter | Repetition | Fold | Deadline

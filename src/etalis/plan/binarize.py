@@ -109,21 +109,23 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
             return Draft("tick", data={"time": time, "place": 0 if span is None else span.start})
         case s.Binary(alone="left" | "right"):
             return _draft_outer(pattern, c, outer)
-        case s.Binary(operator=operator, left=left, right=right):
-            return _draft_binary(operator, left, right, c, outer)
+        case s.Binary(operator=operator, left=left, right=right, apart=apart):
+            draft = _draft_binary(operator, left, right, c, outer)
+            draft.data["apart"] = apart
+            return draft
         case s.Or():
             branches = [_draft(b, c, outer) for b in _alternatives(pattern)]
             sure = frozenset.intersection(*(b.sure for b in branches))
             return Draft("union", branches, sure=sure, maybe=frozenset().union(*(b.binds for b in branches)) - sure)
-        case s.Negation(operator=operator, pattern=inner, absent=absent):
+        case s.Negation(operator=operator, pattern=inner, absent=absent, window=window):
             draft = _draft(inner, c, outer | mentioned(absent))
             kind = "before" if operator == "fnot" else "gap" if draft.is_sequence else "inside"
-            draft.tests.append(("absent", kind, _negative(absent, inner, c, draft.binds)))
+            draft.tests.append(("absent", kind, _negative(absent, inner, c, draft.binds), window))
             return draft
-        case s.NotWithin(pattern=inner, absent=absent, duration=duration):
+        case s.NotWithin(pattern=inner, absent=absent, duration=duration, before=before):
             awaited = _draft(inner, c, outer | mentioned(absent))
             negative = _negative(absent, inner, c, awaited.binds)
-            data = {"duration": duration, "absent": negative}
+            data = {"duration": duration, "absent": negative, "before": before}
             return Draft("deadline", [awaited], sure=awaited.sure, maybe=awaited.maybe, data=data)
         case s.Condition(kind=kind, pattern=inner, goal=goal):
             draft = _draft(inner, c, outer | frozenset(term_variables(goal)))
@@ -311,8 +313,8 @@ def _finish(draft: Draft, need: frozenset[str], c: Context) -> p.Node:
             absent = draft.data["absent"]
             left = _finish(parts[0], (need_below - {"$token", "$first", "$last"}) | absent.asked, c)
             negative, joined, brought = _finish_negative(absent, c)
-            duration = draft.data["duration"]
-            return p.Deadline(left, negative, joined, duration, tests, exports, absent.conditions, brought)
+            duration, before = draft.data["duration"], draft.data["before"]
+            return p.Deadline(left, negative, joined, duration, tests, exports, absent.conditions, brought, before)
 
 
 _MARKS = ("$parts", "$ids")
@@ -339,10 +341,10 @@ def _finish_tests(draft: Draft, need: frozenset[str], c: Context) -> tuple[tuple
             case ("goal", kind, goal, binds):
                 made.append(condition := _goal_test(kind, goal, binds))
                 below.update(condition.inputs)
-            case ("absent", kind, negative):
+            case ("absent", kind, negative, own):
                 node, joined, brought = _finish_negative(negative, c)
                 later = [t[1] for t in draft.tests[place:] if t[0] == "window"]
-                reach = _least(*later, draft.data["around"]) if kind == "before" else None
+                reach = _least(*later, draft.data["around"], own) if kind == "before" else None
                 made.append(p.Absent(kind, node, joined, reach, negative.conditions, brought))
                 below.update(negative.asked)
                 below.update(("$first", "$last") if kind == "gap" else ())
@@ -380,10 +382,11 @@ def _finish_join(
     sequential = draft.data["relation"].sequential
     marks = {"$first", "$last"}
     below = (need - marks) | shared
+    inner = sequential and not draft.data.get("apart")
     token = frozenset({"$token"} if draft.data["policy"].consume or sequential else ())
-    need_a = (below - {"$token"}) | ({"$first"} & need if sequential else frozenset()) | token
+    need_a = (below - {"$token"}) | ({"$first"} & need if inner else frozenset()) | token
     # what comes last in a sequence never waits, so nothing goes when it is consumed
-    need_b = (below - {"$token"}) | ({"$last"} & need if sequential else token)
+    need_b = (below - {"$token"}) | ({"$last"} & need if inner else frozenset() if sequential else token)
     left, right = _finish(a, frozenset(need_a), c), _finish(b, frozenset(need_b), c)
     alone = draft.data.get("alone")
     return p.Join(draft.data["relation"], draft.data["policy"], left, right, tests, exports, alone)

@@ -110,5 +110,6 @@ class NodeShape:
             case p.Fold(opener=opener, kind=kind, value=value, result=result, groups=groups, within=within, last=last):
                 names = self.names(groups), self.names(tuple(node.at_opener))
                 return (opener is None, kind, self.term(value), self.term(result), names, within, last)
-            case p.Deadline(absent=absent, joined=joined, duration=duration):
-                return (self.node(absent), self.names(joined), duration, *self.conditions(node))
+            case p.Deadline(absent=absent, joined=joined, duration=duration, before=before):
+                around = () if before is None else (("before", before),)
+                return (self.node(absent), self.names(joined), duration, *around, *self.conditions(node))

@@ -106,7 +106,7 @@ def _below(node: p.Node, back: int | None, above: int) -> list[_Place] | None:
         case p.Deadline(left=left, absent=absent, duration=duration):
             if back is None and not isinstance(left, p.Source):
                 return None
-            return [*found, (left, duration if back is None else back), (absent, above + duration)]
+            return [*found, (left, duration if back is None else back), (absent, above + node.span)]
         case p.Fold(opener=None, element=element, within=within) if within is not None:
             return [*found, (element, above + within)]
         case p.Join(policy=policy, left=left, right=right) if back is not None and _is_still(policy):

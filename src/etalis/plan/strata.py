@@ -1,10 +1,20 @@
-"""The levels of outer joins of planned rules: in which order missing partners are known (definition 9.29)."""
+"""Levels and stages of planned rules: in which order it is known that something is missing (definition 9.29)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from etalis.language.outer.strata import Judge, Levels, MadeAtom, join_level, level_of, outline_atom, solve
+from etalis.language.outer.strata import (
+    Judge,
+    Levels,
+    MadeAtom,
+    join_level,
+    join_stage,
+    level_of,
+    outline_atom,
+    solve,
+    stage_after,
+)  # fmt: skip
 from etalis.plan import algebra as p
 
 
@@ -15,6 +25,37 @@ def find_levels(heads: Iterable[p.Head], made: Mapping[MadeAtom, int]) -> Levels
     most += max(made.values(), default=0)
     judges = [(outline_atom(head.event.name, head.event.args), _judge(head)) for head in several]
     return solve(judges, most, made)[0]
+
+
+def find_stages(heads: Iterable[p.Head], made: Mapping[MadeAtom, int]) -> Levels:
+    """Return the stages of what falls due of some rules, by the ids of its nodes; `made` is known beforehand."""
+    several = list(heads)
+    most = 2 * sum(map(_looks_back, (node for head in several for node in p.walk(head.body))))
+    most += max(made.values(), default=0)
+    judges = [(outline_atom(head.event.name, head.event.args), _judge_stage(head)) for head in several] if most else []
+    return solve(judges, most, made)[0]
+
+
+def _looks_back(node: p.Node) -> bool:
+    return isinstance(node, p.Deadline) and node.before is not None
+
+
+def _judge_stage(head: p.Head) -> Judge:
+    def judge(made: Mapping[MadeAtom, int], stages: Levels) -> int:
+        found: dict[int, int] = {}
+        for node in reversed(list(p.walk(head.body))):
+            parts = [found[id(part)] for part in p.children(node)]
+            match node:
+                case p.Deadline(absent=absent):
+                    stage = stages[id(node)] = stage_after(found[id(absent)], looks_back=_looks_back(node))
+                case p.Join(relation=relation, alone=alone):
+                    stages[id(node)], stage = join_stage(relation, alone, (parts[0], parts[1]))
+                case _:
+                    stage = _level(node, parts, made)
+            found[id(node)] = stage
+        return 0 if head.alarm is not None and head.alarm.kind == "after" else found[id(head.body)]
+
+    return judge
 
 
 def _judge(head: p.Head) -> Judge:

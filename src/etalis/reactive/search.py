@@ -13,6 +13,7 @@ from etalis.data.values import Value
 from etalis.language import syntax as s
 from etalis.language.flags import settings
 from etalis.logic.solver import Solver
+from etalis.logic.state.state_store import StateStore
 from etalis.logic.terms.unify import Term, Variable, from_value, to_value, undo
 from etalis.reactive.analysis import comes_back, takes_first
 from etalis.reactive.configurations import SearchAttempt
@@ -32,6 +33,8 @@ class Search:
         self.solver = solver
         self.program = program
         self.limits = limits or SearchLimits()
+        if solver.database.state is None:
+            StateStore(solver.database)  # of no predicate
         self.legality = Legality(solver, program.always) if program.always else None
 
     @staticmethod

@@ -15,7 +15,7 @@ from etalis.language.attributes import Signature
 from etalis.language.check.checks import check_rules, check_text
 from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.flags import Settings, settings
-from etalis.language.outer.strata import MadeAtom, find_levels
+from etalis.language.outer.strata import MadeAtom, find_levels, find_stages
 from etalis.language.read.imports import Reader
 from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
@@ -160,6 +160,11 @@ class CompiledProgram:
     def made_levels(self) -> Mapping[MadeAtom, int]:
         """The levels of the events that all rules of the program make (language/outer/strata.py)."""
         return find_levels(event_rules(self.tree), relations(self.settings.relations))[1]
+
+    @cached_property
+    def made_stages(self) -> Mapping[MadeAtom, int]:
+        """The stages of the events that all rules of the program make."""
+        return find_stages(event_rules(self.tree), relations(self.settings.relations))[1]
 
     @cached_property
     def acts_on_run(self) -> bool:

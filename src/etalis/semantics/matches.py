@@ -183,12 +183,19 @@ class ModelDeadline:
     """What is due at a moment: an absence `since` the end of its left side, or an alarm, for which that is no end.
 
     What may have partners that start when it does is judged by its start, after these, by levels (definition 9.29).
+    Absences that look back, and what these may block, come after all others, by stages (definition 9.34).
     """
 
     due: int
     since: tuple[float, int]
     stands: Callable[[], bool]
     fire: Callable[[], None]
+    stage: int = 0
+
+    @property
+    def turn(self) -> tuple[int, float, int]:
+        """Its place among what is due together: the greatest comes first."""
+        return (-self.stage, *self.since)
 
 
 @dataclass(slots=True)
@@ -256,6 +263,7 @@ class World:
     deadlines: list[ModelDeadline] = field(default_factory=list)
     leaving: list[tuple[list[Any], Any]] = field(default_factory=list)
     levels: Mapping[Hashable, int] = field(default_factory=dict)  # of outer operators, by the ids of their patterns
+    stages: Mapping[Hashable, int] = field(default_factory=dict)  # of absences and outer operators, likewise
     instead: Callable[[s.Pattern, Any], Any] = lambda _pattern, made: made  # what stands for an operator of a pattern
 
     def inputs_of(self, x: Instance) -> Numbers:

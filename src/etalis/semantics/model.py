@@ -20,7 +20,7 @@ from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.flags import rule_settings, settings
 from etalis.language.outer.partner_conditions import part_conditions, part_operands
-from etalis.language.outer.strata import Levels, find_levels
+from etalis.language.outer.strata import Levels, find_levels, find_stages
 from etalis.language.rules import expand_any, labelled_rules, with_checks
 from etalis.language.traversal import children, postorder
 from etalis.semantics.matches import Bindings, Solve, alarm_time, ground, join, match_all, solutions
@@ -44,7 +44,7 @@ class _Awaited(NamedTuple):
     node: s.NotWithin | s.Binary
     match: Match
     due: int
-    since: tuple[int, int]
+    since: tuple[int, int, int]
     window: int | None
 
 
@@ -60,8 +60,9 @@ def least_model(program: s.Tree, stream: Iterable[Event], solve: Callable[[int],
         windows = [w for w in (window, found.garbage_window) if w is not None]
         rules.append((rule, s.Within(rule.pattern, min(windows)) if windows else rule.pattern))
     table = relations(found.relations)
-    levels, _ = find_levels((replace(rule, pattern=pattern) for rule, pattern in rules), table)
-    model = _Model(rules, dict(table), solve, list(stream), levels)
+    whole = [replace(rule, pattern=pattern) for rule, pattern in rules]
+    levels, stages = find_levels(whole, table)[0], find_stages(whole, table)[0]
+    model = _Model(rules, dict(table), solve, list(stream), levels, stages)
     now: int | None = None
     while (now := model.next_moment(now)) is not None:
         model.reach(now)
@@ -77,6 +78,7 @@ class _Model:
     solve: Callable[[int], Solve]
     inputs: list[Event]
     levels: Levels
+    stages: Levels
     now: int = 0
     derived: set[Event] = field(default_factory=set)
     judged: set[tuple[int, Match]] = field(default_factory=set)
@@ -134,16 +136,17 @@ class _Model:
 
     def _awaited_in(self, whole: s.Pattern) -> Iterator[_Awaited]:
         for node, window in _windowed(whole):
+            stage = -self.stages.get(id(node), 0)
             if isinstance(node, s.NotWithin):
                 for m in self.matches(node.pattern, window):
-                    yield _Awaited(node, m, m.end + node.duration, (m.end, 0), window)
+                    yield _Awaited(node, m, m.end + node.duration, (stage, m.end, 0), window)
             elif isinstance(node, s.Binary) and node.alone is not None:
                 relation, side = self.relations[node.operator], 0 if node.alone == "left" else 1
                 assert relation.alone is not None
                 for m in self._operands(node, window)[side] if relation.alone[side] != "at once" else ():
                     due = m.end if relation.alone[side] == "after its stamp" else m.start + (window or 0)
                     since = (m.end, 0) if relation.sequential else (m.start, -self.levels[id(node)])
-                    yield _Awaited(node, m, due, since, window)
+                    yield _Awaited(node, m, due, (stage, *since), window)
 
     def _judge(self, awaited: list[_Awaited]) -> None:
         standing = [found for found in awaited if not self._is_answered(found)]
@@ -156,7 +159,9 @@ class _Model:
         if isinstance(node, s.Binary):
             return self._has_partner(node, m, awaited.window)
         absent, conditions = part_conditions(node.absent, node.pattern)
-        return self._blocks(m, conditions, [c for c in self.matches(absent, None) if _after(c, m, awaited.due)])
+        low = m.end + 1 if node.before is None else m.end - node.before
+        blockers = [c for c in self.matches(absent, None) if low <= c.start and c.end <= awaited.due]
+        return self._blocks(m, conditions, blockers)
 
     def _operands(self, node: s.Binary, window: int | None) -> tuple[set[Match], set[Match]]:
         """Return the matches of both operands, none longer than the window."""
@@ -223,8 +228,9 @@ class _Model:
             case s.Negation(operator="cnot", pattern=inner, absent=absent):
                 is_gap = self._is_sequence(inner)
                 return self._unblocked(inner, absent, window, lambda c, m: _between(c, m, is_gap))
-            case s.Negation(pattern=inner, absent=absent):
-                return self._unblocked(inner, absent, window, lambda c, m: _before(c, m, window))
+            case s.Negation(pattern=inner, absent=absent, window=own):
+                back = min((w for w in (own, window) if w is not None), default=None)
+                return self._unblocked(inner, absent, window, lambda c, m: _before(c, m, back))
             case s.NotWithin() as absence:
                 return self.absences.get(id(absence), set())
             case s.Do(pattern=inner):
@@ -297,7 +303,3 @@ def _between(c: Match, m: Match, is_gap: bool) -> bool:
 
 def _before(c: Match, m: Match, window: int | None) -> bool:
     return c.end < m.end and (window is None or m.end - window <= c.start)
-
-
-def _after(c: Match, m: Match, due: int) -> bool:
-    return m.end < c.start and c.end <= due

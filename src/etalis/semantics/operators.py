@@ -79,23 +79,30 @@ class ModelUnion:
 
 @dataclass(slots=True)
 class Absence:
-    """`A seq (not C within d)`: judged when d has passed, after all that ends then."""
+    """`A seq (not C within d)`: judged when d has passed, after all that ends then.
+
+    One that looks back has no C in so much time before the end of A either.
+    """
 
     world: World
-    duration: int
+    pattern: s.NotWithin
     blocks: Blocks
     tests: Tests
     emit: Receiver
     standing: Standing
 
     def receive(self, x: Instance) -> None:
-        due = x.end + self.duration
+        due, stage = x.end + self.pattern.duration, self.world.stages.get(id(self.pattern), 0)
         self.world.deadlines.append(
-            ModelDeadline(due, (x.end, 0), lambda: self._stands(x, due), lambda: self._fire(x, due))
+            ModelDeadline(due, (x.end, 0), lambda: self._stands(x, due), lambda: self._fire(x, due), stage)
         )
 
     def _stands(self, x: Instance, due: int) -> bool:
-        return self.standing.stands and not self.blocks(x, lambda c: x.end < c.start and c.end <= due)
+        return self.standing.stands and not self.blocks(x, lambda c: self._follows(c, x) and c.end <= due)
+
+    def _follows(self, c: Instance, x: Instance) -> bool:
+        before = self.pattern.before
+        return x.end < c.start if before is None else x.end - before <= c.start
 
     def _fire(self, x: Instance, due: int) -> None:
         pass_on(self.tests(whole(x.start, due, x.bindings, x.parts, settled(tell(x)))), self.emit)
@@ -169,7 +176,7 @@ class ModelAlone:
     side: int
     known: Known
     window: int | None
-    level: Callable[[], int]
+    order: Callable[[], tuple[int, int]]  # its level and its stage
     emit: Receiver
     standing: Standing
     met: list[Instance] = field(default_factory=list)
@@ -194,9 +201,11 @@ class ModelAlone:
                 assert_never(self.known)
 
     def _set(self, x: Instance, due: int) -> None:
-        level = self.level()
+        level, stage = self.order()
         since = (x.end, 0) if level == 0 else (x.start, -level)
-        self.world.deadlines.append(ModelDeadline(due, since, lambda: self._stands(x), lambda: self._fire(x, due)))
+        self.world.deadlines.append(
+            ModelDeadline(due, since, lambda: self._stands(x), lambda: self._fire(x, due), stage)
+        )
 
     def _stands(self, x: Instance) -> bool:
         return self.standing.stands and not any(x is y for y in self.met)
@@ -216,6 +225,7 @@ class ModelJoin:
     tests: Tests
     emit: Receiver
     alone: ModelAlone | None = None
+    apart: bool = False
     stores: tuple[list[Instance], list[Instance]] = field(default_factory=lambda: ([], []))
 
     def receive(self, side: int, x: Instance) -> None:
@@ -243,7 +253,9 @@ class ModelJoin:
         start, end = self.relation.interval(a.interval, b.interval)
         told = a.told(b.start if self.relation.sequential else None) | tell(b)
         pair = whole(start, end, bindings, a.parts | b.parts, settled(told))
-        return replace(pair, first=a.first, last=b.last) if self.relation.sequential else pair
+        if not self.relation.sequential:
+            return pair
+        return replace(pair, first=a.end, last=b.start) if self.apart else replace(pair, first=a.first, last=b.last)
 
     def _store(self, side: int, x: Instance, *, matched: bool) -> bool:
         """Let an instance wait as the policy says; tell whether it is one of its own (definition 13.16)."""

@@ -113,17 +113,18 @@ def _build_core(
             opened = Opened(Folding(fold, _groups(fold, beside.outer), tests, receive, scope))
             _build_left(left, opened.receive_opener, _beside(scope, fold))
             build(fold.pattern, opened.receive_element, _inside_fold(beside, fold))
-        case s.Binary(operator=operator, left=left, right=right):
+        case s.Binary(operator=operator, left=left, right=right, apart=apart):
             relation, policy = world.relations[operator], _policy_of(operator, scope)
-            joined = world.instead(core, ModelJoin(world, relation, policy, _key(left, right, scope), tests, receive))
+            join_made = ModelJoin(world, relation, policy, _key(left, right, scope), tests, receive, apart=apart)
+            joined = world.instead(core, join_made)
             _build_left(left, lambda x: joined.receive(0, x), _beside(scope, right))
             build(right, lambda x: joined.receive(1, x), _beside(scope, left))
         case s.Or(left=left, right=right):
             union = ModelUnion(scope.outer, tests, receive)
             build(left, union.receive, scope)
             build(right, union.receive, scope)
-        case s.NotWithin(pattern=left, absent=absent, duration=duration):
-            absence = Absence(world, duration, _blocking(absent, left, scope), tests, receive, scope.standing)
+        case s.NotWithin(pattern=left, absent=absent):
+            absence = Absence(world, core, _blocking(absent, left, scope), tests, receive, scope.standing)
             build(left, absence.receive, _beside(scope, absent))
         case s.Repeat():
             inside = _inside_repeat(scope, core)
@@ -149,10 +150,10 @@ def _build_outer(core: s.Binary, tests: Tests, receive: Receiver, scope: Scope) 
     def after(x: Instance) -> None:
         pass_on(tests(replace(x, first=x.end, last=x.start)), receive)
 
-    def level() -> int:
-        return 0 if relation.sequential else world.levels.get(id(core), 1)
+    def order() -> tuple[int, int]:
+        return 0 if relation.sequential else world.levels.get(id(core), 1), world.stages.get(id(core), 0)
 
-    alone = ModelAlone(world, side, relation.alone[side], scope.window, level, after, scope.standing)
+    alone = ModelAlone(world, side, relation.alone[side], scope.window, order, after, scope.standing)
     key = _key(left, right, inner)
     made = ModelJoin(world, relation, scope.policy, key, Tests(goals, scope.window), after, alone)
     joined = world.instead(core, made)
@@ -240,8 +241,9 @@ def _test(modifier: s.Pattern, core: s.Pattern, scope: Scope) -> Iterator[tuple[
         case s.Negation(operator="cnot", pattern=left, absent=absent):
             between = _blocking(absent, left, scope)
             yield False, _unless(lambda x: between(x, lambda c: _lies(c, *gap(x))))
-        case s.Negation(pattern=left, absent=absent):
-            before, window = _blocking(absent, left, scope), scope.window
+        case s.Negation(pattern=left, absent=absent, window=own):
+            before = _blocking(absent, left, scope)
+            window = min((w for w in (own, scope.window) if w is not None), default=None)
             yield False, _unless(lambda x: before(x, lambda c: _precedes(c, x, window)))
         case s.Isolated():
             yield False, _unless(lambda x: _is_disturbed(x, *gap(x), scope.world))

@@ -14,7 +14,7 @@ from etalis.language import syntax as s
 from etalis.language.check.recursion import growing_events
 from etalis.language.flags import PROPERTIES, Settings, rule_settings
 from etalis.language.named_attributes import place_in_rule
-from etalis.language.outer.strata import find_levels
+from etalis.language.outer.strata import find_levels, find_stages
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import known_events, label_properties, labelled_rules, with_checks
 from etalis.language.same_rule import fits
@@ -147,8 +147,9 @@ class Rules:
         self.world.leaves = [leaf for made in self.built for leaf in made.leaves]
         self.world.points = [point for made in self.built for point in made.points]
         self.world.levels, _ = find_levels((made.rule for made in self.built), self.world.relations)
+        self.world.stages, _ = find_stages((made.rule for made in self.built), self.world.relations)
         self.growing = growing_events(made.rule for made in self.built)
-        others = (item for item in self.program.items if not isinstance(item, s.Rule))
+        others = (item for item in self.program.items if not isinstance(item, s.Rule | s.Constraint))
         self.world.kinds = frozenset(known_events(s.Tree((*others, *(made.rule for made in self.built)))))
 
 

@@ -26,7 +26,7 @@ from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations
 from etalis.temporal.rope import CutRope, FlatRope, RaisedRope, Rope, SeveralRopes, rope_of
 from etalis.why import justification as j
-from etalis.why.missing_parts import where_missing
+from etalis.why.missing_parts import where_absent, where_missing
 from etalis.why.reading.conditions import ConditionAsker, HeldCondition
 from etalis.why.reading.parts import LeafEvent, MatchPart, MatchReading, PartReader
 from etalis.why.reading.passed_tests import PartTester
@@ -258,12 +258,11 @@ class JustificationBuilder:
                 return j.PairOf(operator, _one_or_all(lefts), _one_or_all(rights))
             case s.Or():
                 return j.ChosenBranch(part.which + 1, lefts[0])
-            case s.NotWithin(absent=absent, duration=duration):
+            case s.NotWithin(absent=absent):
                 (left,) = part.left
                 end = left.end if left.end is not None else self._received_at[1]
                 bound = self._tester.shared(absent, left.bound)
-                nothing = j.Nothing(absent, bound, end, end + duration, "gap", True, False)
-                return j.Awaited(lefts[0], nothing)
+                return j.Awaited(lefts[0], j.Nothing(absent, bound, *where_absent(pattern, end)))
             case s.AnyOf() | s.SubRule() | s.Negation() | s.Condition() | s.Within() | s.Last() | s.Do() | s.Isolated():
                 raise AssertionError("no part of its own")
             case _:

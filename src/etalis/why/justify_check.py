@@ -26,7 +26,7 @@ from etalis.why import justification as j
 from etalis.why.checking.elements import WrongNode, WrongNodeError, check_fold, check_run, combine
 from etalis.why.checking.occurrences import RunRecord, Sighting, one
 from etalis.why.checking.rule_text import TextModifier, TextPart, arrange, bind, ground, named
-from etalis.why.missing_parts import Where, where_missing
+from etalis.why.missing_parts import Where, where_absent, where_missing
 
 
 class _CheckedRule(NamedTuple):
@@ -266,10 +266,10 @@ class JustificationChecker:
                 yield [one(time, time, {}, frozenset(), record.moment(time))]
             case s.Or(), _:
                 yield from ([x._replace(first=x.end, last=x.start)] for x in sides[0][0])
-            case s.NotWithin(duration=duration, absent=absent), j.Awaited(nothing=nothing):
+            case s.NotWithin(absent=absent), j.Awaited(nothing=nothing):
                 for x in sides[0][0]:
-                    _same_absence(nothing, absent, (x.end, x.end + duration, "gap", True, False), x)
-                    yield from ([y] for y in record.awaited(step.part, duration, x))
+                    _same_absence(nothing, absent, where_absent(core, x.end), x)
+                    yield from ([y] for y in record.awaited(step.part, core, x))
             case s.Repeat() | s.Binary(operator="seq", right=s.Repeat()), _:
                 runs = [
                     list(check_run(record, step.part, body, lefts, elements, policy, step.followed, every))
@@ -294,15 +294,15 @@ class JustificationChecker:
                     where = where_missing(row, alone, step.part.window, x.start, x.end)
                     _same_absence(beside, looked_for, where, x)
                     yield from ([y] for y in record.lone(step.part, x, looks=not POLICIES[policy].restricts))
-            case s.Binary(operator=operator), _:
+            case s.Binary(), _:
                 lefts, rights = sides
                 if len(lefts) == len(rights) == 1:
-                    yield from ([y] for a in lefts[0] for b in rights[0] for y in record.pair(operator, a, b))
+                    yield from ([y] for a in lefts[0] for b in rights[0] for y in record.pair(core, a, b))
                     return
                 several, others = (rights, lefts[0]) if len(lefts) == 1 else (lefts, rights[0])
                 for other in others:
                     pairs = [[(x, other) if several is lefts else (other, x) for x in each] for each in several]
-                    made = [[y for a, b in each for y in record.pair(operator, a, b)] for each in pairs]
+                    made = [[y for a, b in each for y in record.pair(core, a, b)] for each in pairs]
                     if all(made):
                         yield [each[0] for each in made]
 

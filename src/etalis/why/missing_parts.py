@@ -1,10 +1,10 @@
-"""Where the partner of an operand would have been that matches alone, and up to when such a match lasts."""
+"""Where what a match needs to be missing was looked for: partners of an operand alone, and absent patterns."""
 
 from __future__ import annotations
 
 from typing import TypeAlias, assert_never
 
-from etalis.language.syntax import Side
+from etalis.language.syntax import Negation, NotWithin, Side
 from etalis.temporal.relation import Relation
 
 Where: TypeAlias = tuple[int | None, int, str, bool, bool]  # from, to, its name, and whether the bounds are open
@@ -26,6 +26,22 @@ def where_missing(relation: Relation, alone: Side, window: int | None, start: in
             )
         case other:
             assert_never(other)
+
+
+def where_absent(absence: NotWithin, end: int) -> Where:
+    """Return where an absence looks until its deadline, after a left side that ended at a moment (definition 11.13)."""
+    due = end + absence.duration
+    return (
+        (end, due, "gap", True, False)
+        if absence.before is None
+        else (end - absence.before, due, "inside", False, False)
+    )
+
+
+def where_before(negation: Negation, window: int | None, end: int) -> Where:
+    """Return where `fnot` looks that has a window around it, if any, before a match that ended at a moment."""
+    back = min((w for w in (negation.window, window) if w is not None), default=None)
+    return None if back is None else end - back, end, "before", False, True
 
 
 def end_alone(relation: Relation, alone: Side, window: int | None, start: int, end: int) -> int:

@@ -147,8 +147,9 @@ def _test_text(test: OpenTest, bindings: Mapping[str, Value]) -> str:
             return f"{kind} {term_text(bind(goal, bindings))}"
         case p.Absent(kind=kind, node=node):
             return f"{'fnot' if kind == 'before' else 'cnot'} {_events_text(node, bindings)}"
-        case p.Deadline(absent=node, duration=duration):
-            return f"not {_events_text(node, bindings)} within {window_text(duration)}"
+        case p.Deadline(absent=node, duration=duration, before=before):
+            around = "" if before is None else " before or after"
+            return f"not {_events_text(node, bindings)} within {window_text(duration)}{around}"
         case p.Alone():
             return test_text(test)
         case _:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from etalis.language import syntax as s
 from etalis.language.printer import print_item, print_program
-from etalis.language.rules import labelled_rules
+from etalis.language.reactive.constraints import stands_for
+from etalis.language.rules import written_rules
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.temporal.event import EventKind
 
@@ -22,7 +23,7 @@ class RuleTexts:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._texts: dict[int, str] = {}
-        self._written: dict[int, s.Rule] | None = None
+        self._written: dict[int, s.Item] | None = None
 
     def _life(self, kind: EventKind) -> RuleLife | None:
         rules = self._core.rules
@@ -49,18 +50,19 @@ class RuleTexts:
         return self.text(life.rule), f"the rule was {' and '.join(notes)}" if notes else None
 
     def text(self, rule: s.Rule) -> str:
-        """Return the text of a rule."""
+        """Return the text of a rule, or of the constraint that it stands for."""
         if id(rule) not in self._texts:
             self._texts[id(rule)] = print_item(self._as_written(rule))
         return self._texts[id(rule)]
 
-    def _as_written(self, rule: s.Rule) -> s.Rule:
-        """Return a rule of the program with `any` as it stands there."""
+    def _as_written(self, rule: s.Rule) -> s.Item:
+        """Return a rule of the program with `any` as it stands there, or what it stands for."""
         if self._written is None:
             program = self._core.program
-            written = labelled_rules(program.tree)
-            whole = len(written) == len(program.rules)
-            self._written = {id(x): y for x, y in zip(program.rules, written, strict=True)} if whole else {}
+            written = written_rules(program.tree)
+            own = [each for each in program.rules if not each.hidden]
+            whole = zip(own, written, strict=True) if len(own) == len(written) else ()
+            self._written = {id(x): clause if stands_for(clause, y) else y for x, (clause, y) in whole}
         return self._written.get(id(rule), rule)
 
 

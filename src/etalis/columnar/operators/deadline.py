@@ -10,7 +10,7 @@ from etalis.columnar.data.columns import Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels.buffers import BlockerIndex
 from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence
-from etalis.columnar.schedule import first_turns
+from etalis.columnar.schedule import first_turns, waiting_step
 from etalis.plan import algebra as p
 
 
@@ -61,7 +61,7 @@ class DeadlineOperator(ColumnOperator):
         ripe = np.flatnonzero(due < batch.clock.horizon)
         self.pending = rows.take(np.flatnonzero(due >= batch.clock.horizon)).only(self.node.left.exports)
         fallen = self._fallen(batch, rows.take(ripe[np.argsort(due[ripe], kind="stable")]))
-        kept = np.flatnonzero(self.blockers.end >= batch.now - self.node.duration)
+        kept = np.flatnonzero(self.blockers.end >= batch.now - self.node.span)
         if len(kept) < len(self.blockers):
             self.blockers = self.blockers.take(kept).only(self.node.joined)
         return self.outcome.passing(batch, fallen)
@@ -71,8 +71,9 @@ class DeadlineOperator(ColumnOperator):
         due = rows.end + self.node.duration
         sides = [self.blockers, rows]
         mine, asked = key_rows([[s.column(v) for v in self.node.joined] for s in sides], list(map(len, sides)))
-        standing = ~BlockerIndex(mine, self.blockers.start, self.blockers.end).hit(asked, rows.end, due + 1)
+        low = self.node.after(rows.end)
+        standing = ~BlockerIndex(mine, self.blockers.start, self.blockers.end).hit(asked, low, due + 1)
         rows, due = rows.take(np.flatnonzero(standing)), due[standing]
-        turn = batch.clock.turns(due, batch.clock.absences[self.node.duration])
+        turn = batch.clock.turns(due, batch.clock.absences[waiting_step(self.node)])
         place = np.arange(len(turn)) - np.searchsorted(turn, turn)
         return Instances(turn + place, rows.start, due, rows.blocks)

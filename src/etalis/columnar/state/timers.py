@@ -77,7 +77,8 @@ class DeadlineLink(Link):
         ends = rows.end.tolist()
         values = [rows.column(name).values() for name in self.types]
         due = (rows.end + self.theirs.duration).tolist()
-        _set(self.state, self.theirs, zip(due, ends, zip(*values, rows.start.tolist(), ends, strict=True), strict=True))
+        payloads = zip(*values, rows.start.tolist(), ends, strict=True)
+        _set(self.state, self.theirs, zip(due, map(self.theirs.since, ends), payloads, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings
 from etalis.language.check.goals import BoundVariables
 from etalis.language.check.outline import Outline
-from etalis.language.check.wording import kind, listing, source_text
+from etalis.language.check.wording import kind, listing, rule_name, source_text
 from etalis.language.flags import Settings, rule_settings
 from etalis.language.lint.blocking import core_of
 from etalis.language.traversal import children, names, pattern_variables, postorder, rule_variables, variables
@@ -101,9 +101,8 @@ def _endless_explanations(outline: Outline) -> Iterator[Problem]:
             recurs = any(head == read or head in reached.get(read, ()) for read in _read_by(rule))
             if opened or recurs:
                 why = "an aggregate since an opener" if opened else "recursion"
-                message = (
-                    f"an explanation of {kind(*head)} holds on to all inputs that it came from: {why} without a window"
-                )
+                what = f"an explanation of {rule_name(rule)} holds on to all inputs that it came from"
+                message = f"{what}: {why} without a window"
                 yield Problem("W240", message, rule.span or rule.head.span, "add `within Duration` to the pattern")
 
 
@@ -134,7 +133,7 @@ def _unbounded(rule: s.Rule, keepers: list[Keeper]) -> Problem:
     rest = len(keepers) - len(shown)
     more = f"; and {rest} more" if rest else ""
     how = " until used, which may never happen" if all(k.until_used for k in keepers) else " for ever"
-    message = f"the state of {kind(rule.head.name, len(rule.head.args))} has no bound: {'; '.join(parts)}{more}{how}"
+    message = f"the state of {rule_name(rule)} has no bound: {'; '.join(parts)}{more}{how}"
     hint = WITHIN_NEGATED if all(k.negated for k in keepers) else WITHIN
     return Problem("W209", message, rule.span or rule.head.span, hint)
 

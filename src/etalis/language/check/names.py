@@ -32,7 +32,7 @@ def check_names(outline: Outline) -> Iterator[Problem]:
             yield from _trigger_problems(item, outline)
         elif isinstance(item, s.Export):
             yield from _export_problems(item, outline)
-    for rule in outline.rules:
+    for rule in outline.derivations:
         if rule.head.name in RESERVED:
             message = f"{rule.head.name} is a word of the language and cannot be an event"
             yield Problem("E218", message, rule.head.span, "give the event another name")
@@ -68,7 +68,8 @@ def _options(outline: Outline) -> Iterator[Problem]:
 
 
 def _labels(outline: Outline) -> Iterator[Problem]:
-    labels = {rule.label for rule in outline.rules if rule.label is not None}
+    labels = {rule.label for rule in outline.derivations if rule.label is not None}
+    labels |= {reaction.label for reaction, _ in outline.reactions if reaction.label is not None}
     given = {id(p): (rule.label, p) for rule in outline.rules for p in rule.properties}
     for item in outline.program.items:
         if isinstance(item, s.LabelProperty):
@@ -76,8 +77,9 @@ def _labels(outline: Outline) -> Iterator[Problem]:
             if item.label not in labels:
                 hint = suggest(item.label, labels, f"label a rule: {item.label} rule: head <- pattern.")
                 yield Problem("E217", f"no rule has the label {item.label}", item.span, hint)
-    for _, found in given.values():
-        yield from outline.property_problems(found)
+    reacting = {id(p) for _, rule in outline.reactions for p in rule.properties}
+    for key, (_, found) in given.items():
+        yield from outline.property_problems(found, reacting=key in reacting)
     yield from _given_twice(list(given.values()))
 
 
@@ -137,7 +139,7 @@ def _similar(key: Indicator, known: frozenset[Indicator]) -> str | None:
 
 
 def _export_problems(item: s.Export, outline: Outline) -> Iterator[Problem]:
-    known = outline.known | outline.predicates
+    known = outline.known | outline.predicates | frozenset(outline.actions)
     for key in item.names:
         if key not in known:
             yield Problem(

@@ -11,8 +11,18 @@ from etalis.language import syntax as s
 from etalis.language.check import goals as g
 from etalis.language.check.bound_variables import bindings
 from etalis.language.flags import Settings, property_problems, rule_settings, settings
-from etalis.language.rules import CHECK_PROPERTY, declarations, events_in, knowledge_changes, labelled_rules
-from etalis.language.traversal import postorder
+from etalis.language.rules import (
+    CHECK_PROPERTY,
+    action_clauses,
+    awaited_rules,
+    declarations,
+    events_in,
+    knowledge_changes,
+    labelled_rules,
+    reaction_rules,
+    state_predicates,
+)
+from etalis.language.traversal import actions_of, postorder, walk_action
 from etalis.temporal.policy import POLICIES, Policy
 
 
@@ -25,8 +35,34 @@ class Outline:
 
     @cached_property
     def rules(self) -> tuple[s.Rule, ...]:
-        """All event rules, sub-rules lifted out, patterns as written."""
+        """All event rules, sub-rules lifted out, patterns as written; the hidden ones of reactions behind them."""
+        return (*self.derivations, *reaction_rules(self.program), *awaited_rules(self.program))
+
+    @cached_property
+    def derivations(self) -> tuple[s.Rule, ...]:
+        """The rules that derive events."""
         return labelled_rules(self.program)
+
+    @cached_property
+    def reactions(self) -> tuple[tuple[s.Reaction, s.Rule], ...]:
+        """All reactions as written, each with its hidden rule."""
+        several = [item for item in self.program.items if isinstance(item, s.Reaction)]
+        return tuple(zip(several, (rule for rule in self.rules if rule.hidden), strict=False))
+
+    @cached_property
+    def state(self) -> Mapping[g.Indicator, int | None]:
+        """The predicates whose facts actions change, with the lengths of their keys."""
+        return state_predicates(self.program)
+
+    @cached_property
+    def actions(self) -> Mapping[g.Indicator, tuple[s.ActionClause, ...]]:
+        """The clauses of actions."""
+        return action_clauses(self.program)
+
+    @cached_property
+    def steps(self) -> tuple[s.Action, ...]:
+        """Every node of every action."""
+        return tuple(node for item in self.program.items for action in actions_of(item) for node in walk_action(action))
 
     @cached_property
     def declared(self) -> dict[g.Indicator, s.EventDeclaration]:
@@ -35,7 +71,7 @@ class Outline:
     @cached_property
     def derived(self) -> frozenset[g.Indicator]:
         """The events that are the head of a rule."""
-        return frozenset((rule.head.name, len(rule.head.args)) for rule in self.rules)
+        return frozenset((rule.head.name, len(rule.head.args)) for rule in self.derivations)
 
     @cached_property
     def used(self) -> tuple[s.EventPattern, ...]:
@@ -45,7 +81,7 @@ class Outline:
     @cached_property
     def known(self) -> frozenset[g.Indicator]:
         """Every kind of event that the program names outside of triggers."""
-        declared = frozenset((*self.declared, *self.learned))
+        declared = frozenset((*self.declared, *self.learned, *self.raised))
         return self.derived | declared | {(p.name, len(p.args)) for p in self.used}
 
     @cached_property
@@ -55,8 +91,9 @@ class Outline:
 
     @cached_property
     def raised(self) -> dict[g.Indicator, Span | None]:
-        """The events that goals raise, each with the first place."""
+        """The events that goals and actions raise, each with the first place."""
         raising = [call.args[0] for call, _ in self.called if call.indicator in g.RAISES]
+        raising += [step.event for step in self.steps if isinstance(step, s.Raise)]
         return {key: event.span for event in reversed(raising) if (key := g.indicator(event)) is not None}
 
     @cached_property
@@ -78,15 +115,16 @@ class Outline:
         """What every node of every pattern binds, by the id of the node."""
         return {key: found for rule in self.rules for key, found in bindings(rule.pattern).items()}
 
-    def property_problems(self, given: s.Property) -> Iterator[Problem]:
-        """Yield what is wrong with one property of a rule."""
-        return property_problems(given, checked=CHECK_PROPERTY in self.predicates)
+    def property_problems(self, given: s.Property, *, reacting: bool = False) -> Iterator[Problem]:
+        """Yield what is wrong with one property of a rule; reactions have some of their own."""
+        return property_problems(given, checked=CHECK_PROPERTY in self.predicates, reacting=reacting)
 
     def rule_settings(self, rule: s.Rule) -> tuple[Policy, int | None]:
         """Return policy and window of a rule; wrong properties, which are reported elsewhere, count as not given."""
         if not rule.properties:
             return POLICIES[self.settings.policy], None
-        right = tuple(given for given in rule.properties if not any(self.property_problems(given)))
+        wrong = [any(self.property_problems(given, reacting=rule.hidden)) for given in rule.properties]
+        right = tuple(given for given, is_wrong in zip(rule.properties, wrong, strict=True) if not is_wrong)
         name, window = rule_settings(self.settings, replace(rule, properties=right))
         return POLICIES[name], window
 
@@ -102,11 +140,15 @@ class Outline:
         added = {key for goal, _ in self.goals for key in g.asserted(goal)}
         stored = {("stored_event", 1)} if self.settings.store_fired_events else frozenset()
         facts = {(name, arity) for (_, arity), changes in self.learned.items() for name, _ in changes}
-        return frozenset(key for key in heads if key is not None) | listed | facts | added | stored | self.given
+        here = frozenset(key for key in heads if key is not None) | frozenset(self.state)
+        return here | listed | facts | added | stored | self.given
 
     @cached_property
     def goals(self) -> tuple[tuple[s.Term, str], ...]:
-        """Every goal with its role: where, check, event_multiply, action, clause, trigger or directive."""
+        """Every goal with its role: where, check, event_multiply, action, clause, trigger or directive.
+
+        Of reactive rules: if, test or always.
+        """
         return tuple(self._goals())
 
     def _goals(self) -> Iterator[tuple[s.Term, str]]:
@@ -123,6 +165,13 @@ class Outline:
                 yield item.body, "clause" if isinstance(item, s.Clause) else "trigger"
             elif isinstance(item, s.Initially):
                 yield item.goal, "directive"
+            elif isinstance(item, s.Always):
+                yield item.goal, "always"
+            elif isinstance(item, s.Reaction) and item.condition is not None:
+                yield item.condition, "if"
+        for step in self.steps:
+            if isinstance(step, s.Perform) and g.indicator(step.goal) not in self.actions:
+                yield step.goal, "test"
 
     @cached_property
     def called(self) -> tuple[tuple[g.Call, str], ...]:

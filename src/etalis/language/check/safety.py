@@ -22,7 +22,7 @@ from etalis.language.traversal import names, pattern_variables, postorder, rule_
 from etalis.temporal.duration import iso_end
 
 ACTION_HEAD = "trigger_action"  # the head of a rule `P do Action`: it shows the action, whose variables may be its own
-_ROLES = {"action": "an action", "clause": "a clause", "directive": "a directive"}
+_ROLES = {"action": "an action", "clause": "a clause", "directive": "a directive", "test": "an action"}
 
 
 def check_safety(outline: Outline) -> Iterator[Problem]:
@@ -51,7 +51,7 @@ def check_safety(outline: Outline) -> Iterator[Problem]:
 
 def _needed(rule: Rule) -> Iterator[tuple[Var, str]]:
     """Yield the variables that must have a value when the head is made, with where they stand."""
-    for v in variables(*rule.head.args) if rule.head.name != ACTION_HEAD else ():
+    for v in variables(*rule.head.args) if rule.head.name != ACTION_HEAD and not rule.hidden else ():
         yield v, "in the head"
     if rule.alarm is not None:
         for v in variables(rule.alarm.when):

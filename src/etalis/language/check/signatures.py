@@ -57,7 +57,7 @@ def _occurrences(outline: Outline) -> list[s.EventPattern]:
         if word is not None
     ]
     raised = [s.EventPattern(name, (s.Var("_"),) * arity, place) for (name, arity), place in outline.raised.items()]
-    return [*facts, *(rule.head for rule in outline.rules), *outline.used, *raised]
+    return [*facts, *(rule.head for rule in outline.derivations), *outline.used, *raised]
 
 
 def _arity_problems(outline: Outline) -> Iterator[Problem]:
@@ -158,6 +158,13 @@ def variable_types(pattern: s.Pattern, outline: Outline, found: list[Problem]) -
                 return joined
 
     return fold(pattern, combine)
+
+
+def typed_event(event: s.EventPattern, outline: Outline) -> list[Problem]:
+    """Return what is wrong with the types of an event that is raised."""
+    found: list[Problem] = []
+    _typed(event, outline, found)
+    return found
 
 
 def _typed(pattern: s.EventPattern, outline: Outline, found: list[Problem]) -> Types:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from etalis.data.values import format_atom, format_value
 from etalis.errors import Span
-from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Term, Var
+from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Rule, Term, Var
 from etalis.temporal.interval import to_seconds
 
 LONGEST = 50
@@ -62,6 +62,18 @@ def kind(name: str, arity: int) -> str:
     'a/2'
     """
     return f"{format_atom(name)}/{arity}"
+
+
+def rule_name(rule: Rule) -> str:
+    """Return what a message calls a rule: what it derives, or the reaction that it belongs to.
+
+    >>> rule_name(Rule(EventPattern("a", ()), EventPattern("b", ())))
+    'a/0'
+    """
+    if not rule.hidden:
+        return kind(rule.head.name, len(rule.head.args))
+    label = rule.label or ""
+    return label if label.partition(" ")[0] in ("reaction", "await") else f"the reaction {label}"
 
 
 def listing(words: Iterable[str], joint: str = "and") -> str:

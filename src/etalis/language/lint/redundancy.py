@@ -38,9 +38,11 @@ def _twice(outline: Outline) -> Iterator[Problem]:
         before = first.setdefault((rule.span.source.name, source_text(rule.span)), rule.span)
         if before is not rule.span:
             line, _ = before.source.place(before.start)
-            message = (
-                f"the same rule is on line {line} already; a derived event occurs once, however often it is derived"
-            )
+            message = f"the same rule is on line {line} already"
+            if rule.hidden:
+                message = f"the same reaction is on line {line} already; both act, one after the other"
+            else:
+                message += "; a derived event occurs once, however often it is derived"
             yield Problem("W233", message, rule.span, "leave one of them out")
 
 
@@ -149,7 +151,7 @@ def _triggers(outline: Outline) -> Iterator[Problem]:
     if raised is None:
         return
     heads: dict[Indicator, list[s.EventPattern]] = {}
-    for rule in outline.rules:
+    for rule in outline.derivations:
         heads.setdefault(kind_of(rule.head), []).append(rule.head)
     triggers = [item for item in outline.program.items if isinstance(item, s.Trigger)]
     received = outline.known - heads.keys() - raised

@@ -11,7 +11,7 @@ from etalis.language.check.goals import BoundVariables
 from etalis.language.check.outline import Outline
 from etalis.language.operators import spell
 from etalis.language.outer.partner_conditions import missing_side
-from etalis.language.outer.strata import find_levels, most_levels
+from etalis.language.outer.strata import MOST_STAGES, find_levels, find_stages, most_levels, most_stages
 from etalis.language.traversal import children, postorder
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import RELATIONS, Relation, relations
@@ -19,10 +19,7 @@ from etalis.temporal.relation import RELATIONS, Relation, relations
 
 def check_outer(outline: Outline) -> Iterator[Problem]:
     """Yield what is wrong with operators of which one part may be missing."""
-    rules = [rule for rule in outline.rules if most_levels([rule])]
-    if not rules:
-        return
-    for rule in rules:
+    for rule in [rule for rule in outline.rules if most_levels([rule])]:
         policy, window = outline.rule_settings(rule)
         bounded = window is not None or outline.settings.garbage_window is not None
         yield from _unbounded(rule.pattern, bounded=bounded)
@@ -32,8 +29,9 @@ def check_outer(outline: Outline) -> Iterator[Problem]:
 
 
 def find_cycles(rules: Iterable[s.Rule], table: Mapping[str, Relation]) -> Iterator[Problem]:
-    """Yield the operators that ask, at one stamp, whether their own result is missing."""
+    """Yield operators, and absences that look back, that ask at one stamp whether their own result is missing."""
     several = list(rules)
+    yield from _stage_cycles(several, table)
     most, (levels, _) = most_levels(several), find_levels(several, table)
     for rule in several if most else ():
         for node in postorder(rule.pattern):
@@ -42,6 +40,20 @@ def find_cycles(rules: Iterable[s.Rule], table: Mapping[str, Relation]) -> Itera
                 message = f"`{_word(node)}` asks for its own result: whether its part is missing depends on itself"
                 hint = "let what may be missing come from earlier events: `?seq` and `cnot` look strictly back"
                 yield Problem("E243", message, missing.span or node.span, hint)
+
+
+def _stage_cycles(rules: list[s.Rule], table: Mapping[str, Relation]) -> Iterator[Problem]:
+    most, (stages, _) = most_stages(rules), find_stages(rules, table)
+    for rule in rules if most else ():
+        for node in postorder(rule.pattern):
+            stage = stages.get(id(node), 0)
+            if isinstance(node, s.NotWithin) and node.before is not None and stage > min(most, MOST_STAGES):
+                if stage > most:
+                    message = "`requires` asks for its own violation: at one stamp, that may be what this depends on"
+                else:
+                    message = f"at one stamp, over {MOST_STAGES // 2} constraints depend on each other's violations"
+                hint = "let what is required come from other events, or write `after within`"
+                yield Problem("E243", message, node.absent.span or node.span, hint)
 
 
 def _word(node: s.Binary) -> str:

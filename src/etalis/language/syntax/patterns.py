@@ -36,7 +36,8 @@ class TimePoint:
 class Binary:
     """Two patterns under a temporal relation: a key of `temporal.relation.RELATIONS` (`seq`, `and`, ...).
 
-    `alone` is the side that matches without a partner too: `a seq? b` has it left, `a ?seq b` right.
+    `alone` is the side that matches without a partner too: `a seq? b` has it left, `a ?seq b` right. Where it is
+    `apart`, its sides are one part each of a sequence, whatever they are; constraints alone say so.
     """
 
     operator: str
@@ -44,6 +45,7 @@ class Binary:
     right: Pattern
     span: Span | None = place()
     alone: Side | None = None
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +59,30 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """`pattern cnot absent` or `pattern fnot absent`; `NOT(C).[A,B]` reads as cnot over seq."""
+    """`pattern cnot absent` or `pattern fnot absent`; `NOT(C).[A,B]` reads as cnot over seq.
+
+    `window` is how far back an `fnot` looks at most, whatever the windows around it; constraints alone give it.
+    """
 
     operator: str
     pattern: Pattern
     absent: Pattern
     span: Span | None = place()
+    window: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NotWithin:
-    """`A seq (not C within d)`: no C until `duration` after the end of `pattern`."""
+    """`A seq (not C within d)`: no C until `duration` after the end of `pattern`.
+
+    With `before` no C may lie in so much time before that end either; constraints alone give it.
+    """
 
     pattern: Pattern
     absent: Pattern
     duration: int
     span: Span | None = place()
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Compiler:
     def __init__(
         self, wiring: Wiring, state: State, memory: dict[Any, Any], conditions: Conditions, heads: Heads,
         evidence: Evidence, infer: Callable[[], Typing], declared: Mapping[str, Signature],
-        computed: Collection[p.Kind], levels: Mapping[Hashable, int],
+        computed: Collection[p.Kind], levels: Mapping[Hashable, int], stages: Mapping[Hashable, int],
     ) -> None:  # fmt: skip
         self.wiring = wiring
         self.state = state
@@ -56,6 +56,7 @@ class Compiler:
         self.infer = infer
         self.computed = computed
         self.levels = levels  # of outer joins, by the ids of their nodes
+        self.stages = stages  # of what falls due, likewise
         self.told = sys.maxsize  # elements of an aggregate that a match tells
         self._typing: Typing | None = None
         self._types: dict[int, Mapping[str, str]] = {}

@@ -67,7 +67,7 @@ class Special:
     def _blocking_time(self, entry: Wired, test: p.Absent | p.Deadline) -> int | None:
         """Return how long an occurrence can matter, None for ever."""
         if isinstance(test, p.Deadline):
-            return test.duration
+            return test.span
         return test.window if test.kind == "before" else window_of(p.tests(entry.node))
 
     def _sure_negative(self, entry: Wired, place: int) -> frozenset[str]:
@@ -175,7 +175,7 @@ class Special:
         if id(entry) not in self.built:
             fresh = self._unmatched(entry)
             kept: Unmatched = self.compiler.remember(entry, "unmatched", lambda: fresh)
-            kept.emit, kept.level = fresh.emit, fresh.level
+            kept.emit, kept.level, kept.stage = fresh.emit, fresh.level, fresh.stage
             self.built[id(entry)] = kept
         found: Unmatched = self.built[id(entry)]
         return found
@@ -192,6 +192,7 @@ class Special:
             emit=self._lone_emitter(entry, place, columns), schedule=compiler.state.schedule, place=entry.key,
         )  # fmt: skip
         found.level = 0 if node.relation.sequential else compiler.levels.get(id(node), 1)
+        found.stage = compiler.stages.get(id(node), 0)
         return found
 
     def _lone_emitter(self, entry: Wired, place: int, columns: Sequence[str]) -> Callable[..., None]:
@@ -236,7 +237,7 @@ class Special:
             if kept is not fresh and not isinstance(kept, Slider):
                 kept.emit = fresh.emit
                 if isinstance(kept, Waiter):
-                    kept.judge = fresh.judge
+                    kept.judge, kept.stage = fresh.judge, fresh.stage
                 if isinstance(kept, Repeater):
                     kept.check = fresh.check
             self.built[id(entry)] = kept
@@ -284,6 +285,7 @@ class Special:
         return Waiter(
             duration=node.duration, blockers=blockers, key=key, emit=emit, schedule=schedule, place=entry.key,
             judge=self.judge(entry, place, node) if node.conditions else None,
+            after=node.after, stage=self.compiler.stages.get(id(node), 0),
             asked=picker(exports, p.asked_of_match(node)),
         )  # fmt: skip
 

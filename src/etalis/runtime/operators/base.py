@@ -82,18 +82,28 @@ class Shelf(Generic[W]):
             self.keep_only(old, [x for x in self.group(old) if rank(x)[0] >= limit])
 
 
+STAGE = 1 << 59  # more than any two times are apart; a time as many stages back as there may be has 64 bits
+
+
 class Waiter:
-    """Left sides whose deadline is to come: each is a match at its deadline if nothing blocked it."""
+    """Left sides whose deadline is to come: each is a match at its deadline if nothing blocked it.
+
+    What blocks one starts `after` a moment that its end tells. Of what is due together, a later `stage` is judged
+    later; so it is told from what began earlier.
+    """
 
     level = 0
 
     def __init__(
         self, *, duration: int, blockers: Blockers | LooseBlockers, key: Callable[[Values], Any], emit: Emit,
         schedule: Callable[..., None], place: Hashable, judge: Callable[..., bool] | None = None,
-        asked: Callable[[Values], Values] = lambda values: values,
+        asked: Callable[[Values], Values] = lambda values: values, after: Callable[[int], int] = lambda end: end,
+        stage: int = 0,
     ) -> None:  # fmt: skip
         self.judge = judge
         self.asked = asked
+        self.after = after
+        self.stage = stage
         self.place = place
         self.duration = duration
         self.blockers = blockers
@@ -105,11 +115,16 @@ class Waiter:
     def on_left(self, *instance: Any) -> None:
         """Set the deadline of one left side."""
         end = instance[-1]
-        self.schedule(end + self.duration, end, self, instance)
+        self.schedule(end + self.duration, self.since(end), self, instance)
+
+    def since(self, end: int) -> int:
+        """Return since when a left side waits, as timers tell it: those of later stages come later."""
+        return end - self.stage * STAGE
 
     def stands(self, payload: Values) -> bool:
         """Tell whether nothing has blocked a left side, and the rule is still there."""
-        return self.alive and not self._is_blocked(payload[:-2], payload[-1], payload[-1] + self.duration + 1)
+        end = payload[-1]
+        return self.alive and not self._is_blocked(payload[:-2], self.after(end), end + self.duration + 1)
 
     def _is_blocked(self, values: Values, low: int, high: int) -> bool:
         if self.judge is not None and isinstance(self.blockers, JudgedBlockers):
@@ -129,7 +144,7 @@ class Unmatched:
     equal ones as many are here as have no partner. It begins with so many `values`, by which equal ones are told.
     """
 
-    __slots__ = ("alive", "by_start", "emit", "groups", "level", "place", "schedule", "values", "window")
+    __slots__ = ("alive", "by_start", "emit", "groups", "level", "place", "schedule", "stage", "values", "window")
 
     def __init__(
         self, *, window: int | None, by_start: bool, values: int, emit: Callable[..., None],
@@ -142,14 +157,15 @@ class Unmatched:
         self.emit = emit
         self.schedule = schedule
         self.place = place
-        self.level = 0
+        self.level = self.stage = 0
         self.alive = True
 
     def wait(self, key: Any, instance: Instance) -> None:
         """Let an instance without a partner wait for one, or for the moment when it is known that there is none."""
         self.groups.setdefault(key, []).append(instance)
         start, end = instance[-2:]
-        self.schedule(self._due(instance), start if self.by_start else end, self, (key, *instance))
+        since = (start if self.by_start else end) - self.stage * STAGE
+        self.schedule(self._due(instance), since, self, (key, *instance))
 
     def meet(self, key: Any, instance: Instance) -> None:
         """Note that an instance has a partner."""

@@ -27,7 +27,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 from etalis.temporal.relation import relations
 from etalis.why.checking.rule_text import Bound, TextModifier, TextPart, bind, ground, join, limits
-from etalis.why.missing_parts import Where, end_alone
+from etalis.why.missing_parts import Where, end_alone, where_absent, where_before
 
 _EVER = 1 << 200
 
@@ -179,7 +179,7 @@ class RunRecord:
     def where(self, part: TextPart, modifier: TextModifier, x: Sighting) -> Where:
         """Return where an absence or `iso` looks: from, to, its name, and whether the bounds are open."""
         if isinstance(modifier.pattern, s.Negation) and modifier.pattern.operator == "fnot":
-            return None if modifier.window is None else x.end - modifier.window, x.end, "before", False, True
+            return where_before(modifier.pattern, modifier.window, x.end)
         core = part.core
         if isinstance(core, s.Binary) and core.alone is None and self.relations[core.operator].sequential:
             return x.first, x.last, "gap", True, True
@@ -212,15 +212,15 @@ class RunRecord:
         row = self.relations[core.operator]
         others = self.matches(part.below[1 if core.alone == "left" else 0]) if looks else ()
         pairs = [(x, other) if core.alone == "left" else (other, x) for other in others]
-        if any(self.outer_pair(part, core.operator, a, b) for a, b in pairs):
+        if any(self.outer_pair(part, core, a, b) for a, b in pairs):
             return []
         due = end_alone(row, core.alone, part.window, x.start, x.end)
         is_at_once = row.sequential and core.alone == "right"
         return [one(x.start, due, x.bound, x.events, x.known if is_at_once else self.moment(due))]
 
-    def outer_pair(self, part: TextPart, operator: str, a: Sighting, b: Sighting) -> list[Sighting]:
+    def outer_pair(self, part: TextPart, core: s.Binary, a: Sighting, b: Sighting) -> list[Sighting]:
         """Return what two matches make that are partners under an operator of which one part may be missing."""
-        fits = [y for y in self.pair(operator, a, b) if part.window is None or y.end - y.start <= part.window]
+        fits = [y for y in self.pair(core, a, b) if part.window is None or y.end - y.start <= part.window]
         return [z._replace(first=z.end, last=z.start) for y in fits for z in self.partners(part, y)]
 
     def others(self, own: frozenset[int]) -> Iterator[Sighting]:
@@ -251,8 +251,8 @@ class RunRecord:
                 yield from (x for place in range(len(self.events)) for x in self.take(part.core, place))
             case s.TimePoint(time=time):
                 yield one(time, time, {}, frozenset(), self.moment(time))
-            case s.Binary(operator=operator, alone="left" | "right" as alone):
-                yield from (y for a, b in product(*sides) for y in self.outer_pair(part, operator, a, b))
+            case s.Binary(alone="left" | "right" as alone) as core:
+                yield from (y for a, b in product(*sides) for y in self.outer_pair(part, core, a, b))
                 yield from (y for x in sides[0 if alone == "left" else 1] for y in self.lone(part, x, looks=True))
             case s.Binary(operator="seq", right=s.Repeat() as repeat):
                 yield from (y for a in sides[0] for x in sides[1] for y in self.repeated(part, repeat, a, x))
@@ -262,12 +262,12 @@ class RunRecord:
                 yield from (y for a in sides[0] for y in self._totals(part, fold, a))
             case s.Aggregate() as fold:
                 yield from self._totals(part, fold, None)
-            case s.Binary(operator=operator):
-                yield from (y for a, b in product(*sides) for y in self.pair(operator, a, b))
+            case s.Binary() as core:
+                yield from (y for a, b in product(*sides) for y in self.pair(core, a, b))
             case s.Or():
                 yield from (x._replace(first=x.end, last=x.start) for side in sides for x in side)
-            case s.NotWithin(duration=duration):
-                yield from (y for x in sides[0] for y in self.awaited(part, duration, x))
+            case s.NotWithin() as core:
+                yield from (y for x in sides[0] for y in self.awaited(part, core, x))
             case _:
                 raise AssertionError("no core")
 
@@ -278,20 +278,22 @@ class RunRecord:
         bound = bind(leaf.args, event.args, {}) if fits else None
         return [] if bound is None else [self.at(place)._replace(bound=bound)]
 
-    def pair(self, operator: str, a: Sighting, b: Sighting) -> list[Sighting]:
+    def pair(self, core: s.Binary, a: Sighting, b: Sighting) -> list[Sighting]:
         """Return what two matches make under an operator."""
-        row, bound = self.relations[operator], join(a.bound, b.bound)
+        row, bound = self.relations[core.operator], join(a.bound, b.bound)
         if bound is None or not row.holds(a.times, b.times) or (row.sequential and not a.is_before(b.start)):
             return []
         known = max(a.known[0], b.known[0]), max(a.known[1], b.known[1])
         pair = one(*row.interval(a.times, b.times), bound, a.events | b.events, known)
-        return [pair._replace(first=a.first, last=b.last) if row.sequential else pair]
+        if not row.sequential:
+            return [pair]
+        return [pair._replace(first=a.end, last=b.start) if core.apart else pair._replace(first=a.first, last=b.last)]
 
-    def awaited(self, part: TextPart, duration: int, x: Sighting) -> list[Sighting]:
+    def awaited(self, part: TextPart, absence: s.NotWithin, x: Sighting) -> list[Sighting]:
         """Return what is left of a match when nothing has come in time."""
-        due = x.end + duration
+        due = x.end + absence.duration
         assert part.absent is not None
-        blocked = self.find(part.absent, (x.end, due, "gap", True, False), x)
+        blocked = self.find(part.absent, where_absent(absence, x.end), x)
         return [] if blocked else [one(x.start, due, x.bound, x.events, self.moment(due))]
 
     def elements(self, part: TextPart, a: Sighting | None, x: Sighting, names: frozenset[str]) -> list[Sighting]:

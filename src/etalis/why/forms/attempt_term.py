@@ -13,9 +13,9 @@ from typing import assert_never
 
 from etalis.language import syntax as s
 from etalis.language.lower import to_logic
-from etalis.language.read.parser import parse_rule, parse_term
-from etalis.language.rules import expand_any
-from etalis.language.traversal import children, postorder, rewrite
+from etalis.language.read.parser import parse, parse_rule, parse_term
+from etalis.language.rules import event_rules
+from etalis.language.traversal import children, postorder
 from etalis.logic.terms.unify import Term, Variable, from_value, make_list
 from etalis.why import justification as j
 from etalis.why import why_not as w
@@ -83,11 +83,11 @@ def _part_term(part: w.AttemptPart, made: Mapping[int, Term]) -> Term:
 
 def _shaped(text: str, parts: list[tuple[w.AttemptPart, Term]]) -> Term:
     """Return the parts of an attempt under the operators of the rule, if it can be told which part is which."""
-    pattern = rewrite(parse_rule(text).pattern, expand_any)
-    for branches in islice(_branches(pattern), _MOST_BRANCHES):
-        leaves = list(_leaves(pattern, branches))
-        if len(leaves) == len(parts) and all(_fits(a, part) for a, (part, _) in zip(leaves, parts, strict=True)):
-            return _combined(pattern, branches, [term for _, term in parts])
+    for pattern in (rule.pattern for rule in event_rules(parse(text))):
+        for branches in islice(_branches(pattern), _MOST_BRANCHES):
+            leaves = list(_leaves(pattern, branches))
+            if len(leaves) == len(parts) and all(_fits(a, part) for a, (part, _) in zip(leaves, parts, strict=True)):
+                return _combined(pattern, branches, [term for _, term in parts])
     return parts[0][1] if len(parts) == 1 else ("parts", make_list(term for _, term in parts))
 
 

@@ -297,12 +297,14 @@ class PartReader:
                 self._measure_run(part)
             case s.Binary(operator="seq", right=s.Aggregate()) | s.Aggregate():
                 self._measure_fold(part)
-            case s.Binary(operator=operator):
+            case s.Binary(operator=operator, apart=apart):
                 a, b = _hull(part.left), _hull(part.right)
                 relation = self.relations[operator]
                 part.start, part.end = relation.interval(a, b)
                 part.sequential = relation.sequential and pattern.alone is None
                 part.first, part.last = part.left[-1].first, part.right[-1].last
+                if apart:
+                    part.first, part.last = part.left[-1].end, part.right[-1].start
 
     def _measure_run(self, part: MatchPart) -> None:
         if isinstance(part.rope, SeveralRopes):

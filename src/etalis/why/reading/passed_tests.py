@@ -14,6 +14,7 @@ from etalis.semantics.matches import ground, match_all
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.rope import FoldRope, SeveralRopes
 from etalis.why import justification as j
+from etalis.why.missing_parts import where_before
 from etalis.why.reading.conditions import ConditionAsker, HeldCondition
 from etalis.why.reading.parts import MatchPart, MatchReading
 
@@ -131,8 +132,7 @@ class PartTester:
         if negation.operator == "fnot":
             later = [m.duration for m in part.modifiers[place:] if isinstance(m, s.Within)]
             window = min([*later, *(() if around is None else (around,))], default=None)
-            low = None if window is None else part.end - window
-            return j.Nothing(negation.absent, bound, low, part.end, "before", False, True)
+            return j.Nothing(negation.absent, bound, *where_before(negation, window, part.end))
         low, high = self._gap(part)
         return j.Nothing(negation.absent, bound, low, high, "gap" if part.sequential else "inside")
 

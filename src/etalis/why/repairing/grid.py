@@ -34,7 +34,11 @@ class SingleChanges:
         self._values = values or [0]
         durations = {0, *windows}
         for rule in known:
-            durations.update(x.duration for x in postorder(rule.pattern) if isinstance(x, s.Within | s.NotWithin))
+            for x in postorder(rule.pattern):
+                if isinstance(x, s.Within | s.NotWithin):
+                    durations.add(x.duration)
+                elif isinstance(x, s.Negation) and x.window is not None:
+                    durations.add(x.window)
         at = set(stamps)
         self.times = sorted(
             {stamp + by + near for stamp in at for d in durations for by in (d, -d) for near in (-1, 0, 1)}

@@ -101,8 +101,8 @@ def of_counted(x: Counted) -> PartExtent:
     return PartExtent(True, x.start, x.end, x.end, x.start, x.bound, (True, True), x, x, number=number, taken=(x,))
 
 
-def pair(row: Relation, a: PartExtent, b: PartExtent) -> PartExtent:
-    """Return what is known of two parts together."""
+def pair(row: Relation, a: PartExtent, b: PartExtent, *, apart: bool = False) -> PartExtent:
+    """Return what is known of two parts together; `apart`, they are one part each of a sequence."""
     bound = {**a.bound, **b.bound}
     sides = {"a": [a], "b": [b], "hull": [a, b]}[row.occurs_on]
     starting = [x for x in sides if x.start is not None]
@@ -110,6 +110,8 @@ def pair(row: Relation, a: PartExtent, b: PartExtent) -> PartExtent:
     begin = min(starting, key=lambda x: x.times[0], default=NOTHING_KNOWN)
     finish = max(ending, key=lambda x: x.times[1], default=NOTHING_KNOWN)
     first, last = (a.first, b.last) if row.sequential else (finish.end, begin.start)
+    if apart:
+        first, last = a.end, b.start
     edges: tuple[PartExtent | None, PartExtent | None] = (None, None)
     if row.sequential:
         edges = (a.leftmost or b.leftmost, b.rightmost or a.rightmost)

@@ -13,6 +13,7 @@ from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.semantics.matches import alarm_time, ground, match_all
 from etalis.temporal.relation import Relation, relations
 from etalis.why.checking.rule_text import TextModifier
+from etalis.why.missing_parts import where_absent, where_before
 from etalis.why.search.asked_head import AskedHead
 from etalis.why.search.extents import (
     MISSING,
@@ -226,13 +227,13 @@ class Measure:
             return self._leaf(node, choice, failed)
         sides = [choice.extents[x.number] for x in node.below]
         match core:
-            case s.Binary(operator=operator):
+            case s.Binary(operator=operator, apart=apart):
                 a, b = sides
                 row = self.tester.relations[operator]
                 self._relate(node, row, a, b, failed)
-                return pair(row, a, b)
-            case s.NotWithin(duration=duration):
-                return self._await(node, sides[0], duration, failed)
+                return pair(row, a, b, apart=apart)
+            case s.NotWithin():
+                return self._await(node, core, sides[0], failed)
             case _:
                 return sides[0]._replace(first=sides[0].end, last=sides[0].start, edges=(None, None))
 
@@ -269,13 +270,13 @@ class Measure:
         low, high = self.asked.near
         return all((low is None or low <= end) and (high is None or end <= high) for _, end in several)
 
-    def _await(self, node: ShapeNode, a: PartExtent, duration: int, failed: list[FailedTest]) -> PartExtent:
+    def _await(self, node: ShapeNode, absence: s.NotWithin, a: PartExtent, failed: list[FailedTest]) -> PartExtent:
         if a.end is None:
             return a
-        due = a.end + duration
+        low, due, _, open_low, open_high = where_absent(absence, a.end)
         if a.whole:
             assert node.part.absent is not None
-            seen = self.tester.sightings.find(node.part.absent, a.end, due, a.bound, (False, True))
+            seen = self.tester.sightings.find(node.part.absent, low, due, a.bound, (not open_low, not open_high))
             if seen:
                 failed.append(FailedTest("blocked", distinct(x for one in seen for x in one.events)))
             elif self.tester.is_to_come(due):
@@ -312,8 +313,8 @@ class Measure:
         assert x.end is not None
         pattern, operator = modifier.pattern, node.operator
         if isinstance(pattern, s.Negation) and pattern.operator == "fnot":
-            low = None if modifier.window is None else x.end - modifier.window
-            high, closed = x.end, (True, False)
+            low, high, _, open_low, open_high = where_before(pattern, modifier.window, x.end)
+            closed = (not open_low, not open_high)
         else:
             is_gap = operator is not None and self.tester.relations[operator].sequential
             low, high = (x.first, x.last) if is_gap else (x.start, x.end)  # type: ignore[assignment]

@@ -60,13 +60,13 @@ class DueList(list[ModelDeadline]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.heap: list[tuple[int, tuple[float, int], int, ModelDeadline]] = []
+        self.heap: list[tuple[int, tuple[float, ...], int, ModelDeadline]] = []
         self._count = count()
 
     def append(self, deadline: ModelDeadline) -> None:
         """Set a deadline; of those of a moment alarms come first, then absences whose left side ended last."""
-        since, level = deadline.since
-        heappush(self.heap, (deadline.due, (-since, -level), next(self._count), deadline))
+        turn = tuple(-each for each in deadline.turn)
+        heappush(self.heap, (deadline.due, turn, next(self._count), deadline))
 
     def next(self) -> int:
         """Return when the first one is due."""
@@ -74,9 +74,9 @@ class DueList(list[ModelDeadline]):
 
     def take(self) -> list[ModelDeadline]:
         """Take out those that are judged in one step."""
-        due, since, _, first = heappop(self.heap)
+        due, turn, _, first = heappop(self.heap)
         found = [first]
-        while self.heap and self.heap[0][:2] == (due, since):
+        while self.heap and self.heap[0][:2] == (due, turn):
             found.append(heappop(self.heap)[3])
         return found
 

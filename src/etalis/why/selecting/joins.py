@@ -107,6 +107,8 @@ class NotingJoin:
         start, end = relation.interval(a.interval, b.interval)
         told = a.told(b.start if relation.sequential else None) | tell(b)
         first, last = (a.first, b.last) if relation.sequential else (end, start)
+        if self.model.apart:
+            first, last = a.end, b.start
         return Instance(start, end, bindings, first, last, a.parts | b.parts, settled(told))
 
     def _store(self, stay: Stay, match: NotedMatch | None) -> bool:
