@@ -13,6 +13,7 @@ from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import counted, listing, written
 from etalis.language.flags import PROPERTIES
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.traversal import fold, postorder, variables
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.calendar import is_calendar
@@ -52,6 +53,9 @@ def _window_problems(rule: s.Rule, table: Mapping[str, Relation]) -> Iterator[Pr
     windows: list[tuple[s.Pattern, Span | None]] = []
     for node in postorder(rule.pattern):
         match node:
+            case s.NotWithin(duration=time) | s.Negation(window=int() as time) if time <= 0 and tells_violation(rule):
+                message = f"a constraint looks further than 0 seconds, not {to_seconds(time)}"
+                yield Problem("E212", message, node.span, "say how far: requires b within 5")
             case s.NotWithin(duration=duration) if duration <= 0:
                 message = f"an absence must last longer than 0 seconds, not {to_seconds(duration)}"
                 yield Problem("E212", message, node.span, "say how long nothing may occur: not c within 5")

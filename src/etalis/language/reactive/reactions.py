@@ -106,12 +106,9 @@ def _steps_as_events(outline: Outline) -> Iterator[Problem]:
 def _steps_constraint(constraint: s.Term) -> Iterator[Problem]:
     for part in g.conjuncts(constraint):
         match part:
-            case s.Compound(name="happens" | "never", args=(s.Compound(name=name, args=(step,)),)) if name in (
-                "ins",
-                "del",
-                "raise",
-                "effect",
-            ) and not isinstance(step, s.Var):
+            case s.Compound(
+                name="happens" | "never", args=(s.Compound(name="ins" | "del" | "raise" | "effect", args=(_,)),)
+            ):
                 continue
             case s.Compound(name="before"):
                 message = f"{written(part)} is no constraint of steps"
