@@ -203,9 +203,9 @@ class Meaning:
 
     def _steps(self, before: Configuration, inside: Inside, path: Path, entered: int = 0) -> Iterator[PathStep]:
         """Yield every step from a configuration, in order."""
-        for leaf, around, bindings, entered in self._leaves(before, path, entered):
+        for leaf, around, bindings, inner in self._leaves(before, path, entered):
             here = Configuration(leaf, before.state, bindings)
-            steps = self._leaf_steps(here, inside, path, entered)
+            steps = self._leaf_steps(here, inside, path, inner)
             while True:
                 try:
                     step = next(steps, None)

@@ -6,6 +6,7 @@ It changes that state, and the caller commits or takes back; where there is no e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from etalis.data.values import Value
@@ -51,12 +52,13 @@ class Search:
         names: Names = {}
         term = self.program.action(action, names)
         given = [names.setdefault(name, Variable()) for name in inputs]
+        returns = comes_back(self.program, term)
 
         def run(values: Sequence[Value], refused: frozenset[Label] = frozenset()) -> Execution | Failed:
             for variable, value in zip(given, values, strict=True):
                 variable.ref = None if value is None else from_value(value)
             try:
-                return self.execute(term, names, refused)
+                return self._execute(term, names, refused, returns)
             finally:
                 for variable in given:
                     variable.ref = None
@@ -65,11 +67,13 @@ class Search:
 
     def execute(self, action: Term, names: Names, refused: frozenset[Label] = frozenset()) -> Execution | Failed:
         """Search for the execution of an action."""
-        is_ordered = takes_first(self.solver.database, self.program, action)
-        returns = comes_back(self.program, action)
+        return self._execute(action, names, refused, comes_back(self.program, action))
+
+    def _execute(self, action: Term, names: Names, refused: frozenset[Label], returns: bool) -> Execution | Failed:
         run = SearchRun(
-            self.solver, self.program, self.legality, self.limits, refused, is_ordered=is_ordered, returns=returns
-        )
+            self.solver, self.program, self.legality, self.limits, refused,
+            order_matters=partial(takes_first, self.solver.database, self.program, action), returns=returns,
+        )  # fmt: skip
         store = self.solver.database.state
         mark, found = store.mark(), None
         try:

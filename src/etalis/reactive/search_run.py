@@ -7,7 +7,7 @@ up, or where an action may come back to where it was. Law: path, failure and cou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from etalis.errors import EtalisError
@@ -56,7 +56,7 @@ class SearchRun:
 
     def __init__(
         self, solver: Solver, program: ActionProgram, legality: Legality | None, limits: SearchLimits,
-        refused: frozenset[Label], *, is_ordered: bool, returns: bool,
+        refused: frozenset[Label], *, order_matters: Callable[[], bool], returns: bool,
     ) -> None:  # fmt: skip
         self.solver = solver
         self.clauses = program.clauses
@@ -65,7 +65,7 @@ class SearchRun:
         self.refused = refused
         self.returns = returns  # the action may come back to where it was
         self.store: StateStore = solver.database.state
-        self.keys = StateKeys(self.store, is_ordered=is_ordered)
+        self.keys = StateKeys(self.store, order_matters)
         self.trail = limited_trail(solver.limits)
         self.stack: list[ActionFrame] = []
         self.tries = 0
