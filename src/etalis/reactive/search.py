@@ -33,8 +33,7 @@ class Search:
         self.solver = solver
         self.program = program
         self.limits = limits or SearchLimits()
-        if solver.database.state is None:
-            StateStore(solver.database)  # of no predicate
+        self.state = StateStore.of(solver.database)
         self.legality = Legality(solver, program.always) if program.always else None
 
     @staticmethod
@@ -74,7 +73,7 @@ class Search:
             self.solver, self.program, self.legality, self.limits, refused,
             order_matters=partial(takes_first, self.solver.database, self.program, action), returns=returns,
         )  # fmt: skip
-        store = self.solver.database.state
+        store = self.state
         mark, found = store.mark(), None
         try:
             if run.find(action):
