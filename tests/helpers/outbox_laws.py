@@ -70,7 +70,7 @@ class Shop:
         return {news.id: news.state for news in self.log.news(0)}
 
     def states(self, of: Transaction) -> list[str]:
-        return [row.state for row in self.log.with_states(of).rows]
+        return [row.state for row in self.log.with_states([of])[0].rows]
 
 
 class OutboxLaws:
@@ -223,7 +223,7 @@ class OutboxLaws:
         assert (failed.id, failed.failed) == (sale.id, sale.rows[2].key)
         assert shop.states(sale) == ["compensated", "compensated", "failed", "dropped"]
         assert shop.desk.keys["undo_a"] == shop.desk.keys["a"]
-        assert shop.log.with_states(sale).rows[2].error == "Refused: no"
+        assert shop.log.with_states([sale])[0].rows[2].error == "Refused: no"
 
     def test_it_has_failed_when_it_was_tried_often_enough(self, shop: Shop) -> None:
         shop.desk.fail("a")
@@ -255,7 +255,7 @@ class OutboxLaws:
         sale = transaction("sell", "a", "unheard")
         shop.commit(sale, transaction("buy", "c"))
         assert shop.deliver() == ["a", "c"]
-        assert "nobody makes unheard/0" in shop.log.with_states(sale).rows[1].error
+        assert "nobody makes unheard/0" in shop.log.with_states([sale])[0].rows[1].error
         shop.registry.register("unheard", shop.desk.function("unheard"))
         assert shop.later(59) == []
         assert shop.later(1) == ["unheard"]
@@ -360,7 +360,7 @@ class OutboxLaws:
                 shop.later(31)
         assert shop.later(31) == ["c"]
         assert shop.ends()[sale.id] == "failed"
-        assert "ended during the last try" in shop.log.with_states(sale).rows[0].error
+        assert "ended during the last try" in shop.log.with_states([sale])[0].rows[0].error
 
     def test_who_has_lost_the_lease_marks_nothing(self, outbox: Outbox, shop: Shop) -> None:
         def overtaken(*, key: str) -> None:

@@ -79,12 +79,16 @@ def told_variables(pattern: s.Pattern) -> tuple[str, ...]:
     return tuple(name for name in named_variables(pattern) if name in bound and not name.startswith("_"))
 
 
-def _rule(constraint: s.Constraint, pattern: s.Pattern) -> s.Rule:
+def violation(constraint: s.Constraint) -> s.EventPattern:
+    """Return the event that tells of a violation."""
     places = {v.name: v.span for v in reversed(list(pattern_variables(constraint.pattern)))}
     told = (s.Var(name, places[name]) for name in told_variables(constraint.pattern))
-    head = s.EventPattern(VIOLATED, (s.Const(constraint.label, constraint.span), *told), constraint.span)
+    return s.EventPattern(VIOLATED, (s.Const(constraint.label, constraint.span), *told), constraint.span)
+
+
+def _rule(constraint: s.Constraint, pattern: s.Pattern) -> s.Rule:
     fresh = rewrite(pattern, replace)
-    return s.Rule(head, fresh, constraint.label, (_POLICY,), span=constraint.span)
+    return s.Rule(violation(constraint), fresh, constraint.label, (_POLICY,), span=constraint.span)
 
 
 # what comes next

@@ -27,6 +27,7 @@ _INSERT_EFFECT = (
     " ON CONFLICT (key) DO NOTHING"
 )
 _UNDO = "UPDATE etalis_transactions SET state = 'undoing', due = 0 WHERE id = ? AND state IN ('open', 'done')"
+_AT_ONCE = 500  # transactions in one query
 _END = "UPDATE etalis_transactions SET state = ? WHERE id = ?"
 
 
@@ -113,19 +114,15 @@ class CommitLog:
         )
         return [News(*row) for row in rows]
 
-    def with_states(self, transaction: Transaction) -> Transaction:
-        """Return a transaction with what has become of its effects."""
-        found = {
-            key: rest
-            for key, *rest in self._store.read(
-                'SELECT key, state, uncertain, error FROM etalis_effects WHERE "transaction" = ?', transaction.id
-            )
-        }
-        rows = []
-        for row in transaction.rows:
-            state, uncertain, error = found.get(row.key, (row.state, row.uncertain, row.error))
-            rows.append(replace(row, state=state, uncertain=bool(uncertain), error=error))
-        return replace(transaction, rows=tuple(rows))
+    def with_states(self, transactions: Sequence[Transaction]) -> tuple[Transaction, ...]:
+        """Return transactions with what has become of their effects."""
+        found: dict[str, Row] = {}
+        for first in range(0, len(transactions), _AT_ONCE):
+            ids = [t.id for t in transactions[first : first + _AT_ONCE]]
+            sql = 'SELECT key, state, uncertain, error FROM etalis_effects WHERE "transaction" IN '
+            rows = self._store.read(f"{sql}({', '.join('?' * len(ids))})", *ids)
+            found.update((key, (state, bool(uncertain), error)) for key, state, uncertain, error in rows)
+        return tuple(_with_states(t, found) for t in transactions)
 
     def commit(self, what: Commit, data: bytes, *, is_delta: bool, position: Any) -> None:
         """Write state, position and effects; a whole snapshot takes the place of all before it."""
@@ -172,6 +169,14 @@ class CommitLog:
             store.execute("DELETE FROM etalis_snapshots WHERE program = ?", program)
         insert = "INSERT INTO etalis_snapshots (program, number, is_delta, position, data) VALUES (?, ?, ?, ?, ?)"
         store.execute(insert, program, number + 1, int(is_delta), position, data)
+
+
+def _with_states(transaction: Transaction, found: Mapping[str, Row]) -> Transaction:
+    rows = []
+    for row in transaction.rows:
+        state, uncertain, error = found.get(row.key, (row.state, row.uncertain, row.error))
+        rows.append(replace(row, state=state, uncertain=uncertain, error=error))
+    return replace(transaction, rows=tuple(rows))
 
 
 def _effect_rows(transaction: Transaction) -> list[Row]:

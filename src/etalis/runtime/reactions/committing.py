@@ -6,7 +6,7 @@ nobody lives to see, is as if it had not been, and what came in comes again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -74,9 +74,9 @@ class Committer:
             return ()
         return self.commit_here()
 
-    def with_states(self, transaction: Transaction) -> Transaction:
-        """Return a transaction with what has become of its effects so far."""
-        return self._log.with_states(transaction)
+    def with_states(self, transactions: Sequence[Transaction]) -> tuple[Transaction, ...]:
+        """Return transactions with what has become of their effects so far."""
+        return self._log.with_states(transactions)
 
     def settle(self, transaction: Transaction) -> None:
         """Have the next commit write what a person has said of a transaction."""
@@ -99,7 +99,8 @@ class Committer:
         known = ledger.find(news.id)
         if known is None:
             return
-        found = replace(self._log.with_states(known), failed=news.failed)
+        (found,) = self._log.with_states([known])
+        found = replace(found, failed=news.failed)
         if known.state == "open" and news.failed is not None:
             self._undo(found, out)
         elif news.state == "stuck":
