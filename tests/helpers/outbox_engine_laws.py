@@ -1,4 +1,7 @@
-"""What an engine with an outbox keeps, whatever database it is in: subclasses have a fixture `outbox`."""
+"""What an engine with an outbox keeps, whatever database it is in: subclasses have a fixture `outbox`.
+
+Definition 24.49.
+"""
 
 from __future__ import annotations
 

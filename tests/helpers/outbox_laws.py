@@ -1,4 +1,7 @@
-"""What every outbox keeps, whatever database it is in: subclasses have a fixture `outbox`."""
+"""What every outbox keeps, whatever database it is in: subclasses have a fixture `outbox`.
+
+Definition 24.48.
+"""
 
 from __future__ import annotations
 
