@@ -19,7 +19,7 @@ from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings, left_of
 from etalis.language.read.parser import parse
 from etalis.language.rules import knowledge_changes, lift
-from etalis.language.traversal import postorder, rewrite
+from etalis.language.traversal import postorder, rewrite, with_patterns
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
@@ -415,18 +415,27 @@ def by_name(tree: s.Tree) -> s.Tree:
         for name, arity in ordered.items()
         if arity
     ]
-    items = [_rule_by_name(item) if isinstance(item, s.Rule) else item for item in tree.items]
+    items = [_rule_by_name(item) if isinstance(item, s.Rule) else with_patterns(item, _by_name) for item in tree.items]
     return s.Tree((*declared, *items))
 
 
 def _rule_by_name(rule: s.Rule) -> s.Rule:
-    def change(node: s.Pattern) -> s.Pattern:
-        if isinstance(node, s.SubRule):
-            return replace(node, rule=_rule_by_name(node.rule))
-        return _event_by_name(node) if isinstance(node, s.EventPattern) else node
+    return replace(rule, head=_event_by_name(rule.head, drops=False), pattern=_by_name(rule.pattern))
 
-    head = _event_by_name(rule.head, drops=False)
-    return replace(rule, head=head, pattern=rewrite(rule.pattern, change))
+
+def _by_name(pattern: s.Pattern) -> s.Pattern:
+    """Name the attributes of all events but violations, of which there may be several kinds of one name."""
+
+    def change(node: s.Pattern) -> s.Pattern:
+        match node:
+            case s.SubRule(rule=rule):
+                return replace(node, rule=_rule_by_name(rule))
+            case s.EventPattern(name=name) if name != "violated":
+                return _event_by_name(node)
+            case _:
+                return node
+
+    return rewrite(pattern, change)
 
 
 def _event_by_name(event: s.EventPattern, *, drops: bool = True) -> s.EventPattern:

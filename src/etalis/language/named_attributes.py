@@ -17,6 +17,7 @@ from etalis.errors import Problem, ProgramError, Span
 from etalis.language import syntax as s
 from etalis.language.attributes import declaration_text
 from etalis.language.check.spelling import suggest
+from etalis.language.reactive.constraints import violation
 from etalis.language.rules import events_in, lift
 from etalis.language.traversal import (
     actions_of,
@@ -158,8 +159,9 @@ _NOTHING = s.EventPattern("", ())
 
 
 def _heads(item: s.Item) -> tuple[s.EventPattern, ...]:
-    """Return the heads of the rules in a clause."""
-    return tuple(rule.head for rule in _lifted(item) if rule.head is not _NOTHING)
+    """Return the heads of the rules in a clause, and of those that a constraint stands for."""
+    own = (violation(item),) if isinstance(item, s.Constraint) else ()
+    return (*own, *(rule.head for rule in _lifted(item) if rule.head is not _NOTHING))
 
 
 def _read(item: s.Item) -> tuple[s.EventPattern, ...]:

@@ -17,7 +17,7 @@ from etalis.language import syntax as s
 from etalis.language.check.goals import indicator
 from etalis.language.flags import PROPERTIES
 from etalis.language.reaction_variables import given_variables, named_variables
-from etalis.language.reactive.constraints import VIOLATED, expand
+from etalis.language.reactive.constraints import VIOLATED, expand, stands_for
 from etalis.language.traversal import actions_of, patterns_of, postorder, rewrite, walk_action, with_patterns
 
 Indicator = tuple[str, int]
@@ -48,7 +48,7 @@ def written_rules(program: s.Tree) -> tuple[tuple[s.Item, s.Rule], ...]:
     apart = label_properties(program)
     kinds = frozenset(coming_events(program)) if any(map(_looks_next, program.items)) else frozenset()
     found = [(item, lifted) for item in program.items for lifted in _lifted(item, kinds)]
-    return tuple((item, _with_properties(rule, apart)) for item, rule in found)
+    return tuple((item, rule if stands_for(item, rule) else _with_properties(rule, apart)) for item, rule in found)
 
 
 def _lifted(item: s.Item, kinds: frozenset[Indicator]) -> list[s.Rule]:

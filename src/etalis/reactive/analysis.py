@@ -36,7 +36,9 @@ def takes_first(database: Database, program: ActionProgram, action: Term) -> boo
             return True
         if key not in seen and database.overrides(*key):
             seen.add(key)
-            todo.extend(each for _, body in database.own(*key).live() for each in called(body))
+            predicate = database.own(*key)
+            if predicate.relation is None and not predicate.is_state:
+                todo.extend(each for _, body in predicate.live() for each in called(body))
     return False
 
 

@@ -19,6 +19,7 @@ from etalis.logic.machine.control import call_goal
 from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import DONE, Machine
 from etalis.logic.solver import Solver
+from etalis.logic.state.state_store import StateStore
 from etalis.logic.terms.unify import (
     Term,
     Trail,
@@ -97,6 +98,7 @@ class Meaning:
 
     def __init__(self, solver: Solver, program: ActionProgram, limits: SearchLimits | None = None) -> None:
         self.solver = solver
+        self.store = StateStore.of(solver.database)
         self.program = program
         self.limits = limits or SearchLimits()
         self.refused: frozenset[Label] = frozenset()
@@ -203,9 +205,9 @@ class Meaning:
 
     def _steps(self, before: Configuration, inside: Inside, path: Path, entered: int = 0) -> Iterator[PathStep]:
         """Yield every step from a configuration, in order."""
-        for leaf, around, bindings, entered in self._leaves(before, path, entered):
+        for leaf, around, bindings, inner in self._leaves(before, path, entered):
             here = Configuration(leaf, before.state, bindings)
-            steps = self._leaf_steps(here, inside, path, entered)
+            steps = self._leaf_steps(here, inside, path, inner)
             while True:
                 try:
                     step = next(steps, None)
@@ -310,7 +312,7 @@ class Meaning:
         with bound(here.bindings):
             label, (name, row) = label_of(here.rest), fact_of(here.rest[1], here.rest[2:])
             key = (name, len(row))
-            predicate = self.solver.database.state.predicate(*key)
+            predicate = self.store.predicate(*key)
             rows = here.state[key]
             size = predicate.key or len(row)
             match label.kind:
@@ -396,7 +398,7 @@ class Meaning:
     def _enter(self, state: FactSets) -> None:
         """Let goals see a state."""
         if state is not self.entered:
-            self.solver.database.state.load(state)
+            self.store.load(state)
             self.entered = state
 
     def _show(self, here: Configuration) -> str:

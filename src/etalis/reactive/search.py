@@ -6,6 +6,7 @@ It changes that state, and the caller commits or takes back; where there is no e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from etalis.data.values import Value
@@ -32,8 +33,7 @@ class Search:
         self.solver = solver
         self.program = program
         self.limits = limits or SearchLimits()
-        if solver.database.state is None:
-            StateStore(solver.database)  # of no predicate
+        self.state = StateStore.of(solver.database)
         self.legality = Legality(solver, program.always) if program.always else None
 
     @staticmethod
@@ -51,12 +51,13 @@ class Search:
         names: Names = {}
         term = self.program.action(action, names)
         given = [names.setdefault(name, Variable()) for name in inputs]
+        returns = comes_back(self.program, term)
 
         def run(values: Sequence[Value], refused: frozenset[Label] = frozenset()) -> Execution | Failed:
             for variable, value in zip(given, values, strict=True):
                 variable.ref = None if value is None else from_value(value)
             try:
-                return self.execute(term, names, refused)
+                return self._execute(term, names, refused, returns)
             finally:
                 for variable in given:
                     variable.ref = None
@@ -65,12 +66,14 @@ class Search:
 
     def execute(self, action: Term, names: Names, refused: frozenset[Label] = frozenset()) -> Execution | Failed:
         """Search for the execution of an action."""
-        is_ordered = takes_first(self.solver.database, self.program, action)
-        returns = comes_back(self.program, action)
+        return self._execute(action, names, refused, comes_back(self.program, action))
+
+    def _execute(self, action: Term, names: Names, refused: frozenset[Label], returns: bool) -> Execution | Failed:
         run = SearchRun(
-            self.solver, self.program, self.legality, self.limits, refused, is_ordered=is_ordered, returns=returns
-        )
-        store = self.solver.database.state
+            self.solver, self.program, self.legality, self.limits, refused,
+            order_matters=partial(takes_first, self.solver.database, self.program, action), returns=returns,
+        )  # fmt: skip
+        store = self.state
         mark, found = store.mark(), None
         try:
             if run.find(action):

@@ -7,7 +7,7 @@ up, or where an action may come back to where it was. Law: path, failure and cou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from etalis.errors import EtalisError
@@ -16,11 +16,12 @@ from etalis.logic.machine.control import call_goal
 from etalis.logic.machine.machine import DONE, FAIL, Frame, Machine, limited_trail
 from etalis.logic.solver import Solver
 from etalis.logic.state.state_store import StateStore
-from etalis.logic.terms.unify import Term, copy, deref, flatten_key, undo, unify, variables
+from etalis.logic.terms.unify import Term, copy, deref, flatten_key, unify, variables
 from etalis.reactive.configurations import ActionFrame, ActionScope, Around, SearchAttempt, Steps
 from etalis.reactive.execution import Label, SearchLimits, Why
 from etalis.reactive.labels import fact_of, label_of, seconds
 from etalis.reactive.legality import Legality
+from etalis.reactive.rest_keys import RestKeys
 from etalis.reactive.state_keys import StateKeys
 from etalis.reactive.terms import REPEATED, ActionProgram, interleaved, sequence
 
@@ -56,7 +57,7 @@ class SearchRun:
 
     def __init__(
         self, solver: Solver, program: ActionProgram, legality: Legality | None, limits: SearchLimits,
-        refused: frozenset[Label], *, is_ordered: bool, returns: bool,
+        refused: frozenset[Label], *, order_matters: Callable[[], bool], returns: bool,
     ) -> None:  # fmt: skip
         self.solver = solver
         self.clauses = program.clauses
@@ -65,8 +66,9 @@ class SearchRun:
         self.refused = refused
         self.returns = returns  # the action may come back to where it was
         self.store: StateStore = solver.database.state
-        self.keys = StateKeys(self.store, is_ordered=is_ordered)
+        self.keys = StateKeys(self.store, order_matters)
         self.trail = limited_trail(solver.limits)
+        self.rests = RestKeys(self.trail)
         self.stack: list[ActionFrame] = []
         self.tries = 0
         self.serial = 0
@@ -96,14 +98,14 @@ class SearchRun:
         self.stack.append(frame)
 
     def _key(self, frame: ActionFrame) -> Any:
-        return flatten_key(("", frame.rest, *frame.scope.answers)), self.keys.key()
+        return self.rests.key(frame.rest, frame.scope.answers), self.keys.key()
 
     def _go_on(self, frame: ActionFrame) -> bool:
         """Go the next way from a configuration; False if there is none left."""
         if len(self.store.trail) > frame.state_mark:
             self.keys.take_back(frame.state_mark)
         trail, agenda = self.trail, frame.agenda
-        undo(trail, frame.resume_mark)
+        self.rests.undo(frame.resume_mark)
         if frame.machine is not None and self._resume(frame, frame.machine):
             return True
         while agenda:
@@ -206,7 +208,7 @@ class SearchRun:
     def _enter_clause(self, frame: ActionFrame, choice: _ClauseChoice, around: Around, entered: int) -> None:
         """Put the next clause that fits on the agenda; behind it what takes its bindings back."""
         trail = self.trail
-        undo(trail, choice.mark)
+        self.rests.undo(choice.mark)
         while choice.place < len(choice.clauses):
             clause = choice.clauses[choice.place]
             choice.place += 1
@@ -217,7 +219,7 @@ class SearchRun:
                 frame.agenda.append(((choice,), around, entered))
                 frame.agenda.append((body, around, entered + 1))
                 return
-            undo(trail, choice.mark)
+            self.rests.undo(choice.mark)
         if not choice.fits:
             self._fail(frame, choice.call)
 
@@ -305,6 +307,7 @@ class SearchRun:
     def _resume(self, frame: ActionFrame, machine: Machine) -> bool:
         """Go on with the next solution of a test, if there is one."""
         assert frame.solved is not None
+        self.rests.forget(machine.choices[0][0])
         try:
             if machine.run(None):
                 return self._solved(frame, machine, frame.solved)
@@ -419,7 +422,7 @@ class SearchRun:
         self.keys.take_back(owner.state_mark)
         kind = scope.kind if scope.kind != "choose" else scope.leaf[1][0]
         if kind == "impossible":
-            undo(self.trail, owner.resume_mark)
+            self.rests.undo(owner.resume_mark)
         if scope.kind == "choose":
             return True, scope.leaf[2] if kind == "possible" else scope.leaf[3]
         return kind == "possible" or self._fail(owner, scope.leaf), None

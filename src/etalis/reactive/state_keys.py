@@ -8,6 +8,7 @@ where it stood before counts as never gone. Law: keys are equal exactly if the s
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
@@ -22,15 +23,15 @@ _LONG = 64  # facts behind the first rows, from which on their digest stands for
 class StateKeys:
     """Keys of the states of one search, compared with the order of facts or without."""
 
-    __slots__ = ("_known", "_numbers", "_start", "first", "is_ordered", "store")
+    __slots__ = ("_is_ordered", "_known", "_matters", "_numbers", "_start", "store")
 
-    def __init__(self, store: StateStore, *, is_ordered: bool) -> None:
+    def __init__(self, store: StateStore, order_matters: Callable[[], bool]) -> None:
         self.store = store
-        self.is_ordered = is_ordered
+        self._matters = order_matters  # asked for the first key: most searches need none
+        self._is_ordered: bool | None = None
         self._start = len(store.trail)
         self._known: list[tuple[int, int]] = [(self._start, 0)]  # lengths of the trail, and the sets there
         self._numbers: dict[Any, int] = {}
-        self.first = {p: len(p.facts.rows) for p in store.predicates.values()} if is_ordered else {}
 
     def take_back(self, mark: int) -> None:
         """Take back all changes since a mark."""
@@ -41,7 +42,9 @@ class StateKeys:
 
     def key(self) -> Any:
         """Return the key of the state as it is."""
-        return self._ordered() if self.is_ordered else self._set()
+        if self._is_ordered is None:
+            self._is_ordered = self._matters()
+        return self._ordered() if self._is_ordered else self._set()
 
     def _set(self) -> int:
         trail = self.store.trail
@@ -58,20 +61,20 @@ class StateKeys:
         return self._numbers.setdefault((predicate, _flat(row)), len(self._numbers))
 
     def _ordered(self) -> tuple[Any, ...]:
-        touched: dict[StatePredicate, dict[int, int]] = {}
+        touched: dict[StatePredicate, list[int]] = {}
         for predicate, number in self.store.trail[self._start :]:
-            gone = touched.setdefault(predicate, {})
-            if ~number in range(self.first[predicate]):
-                gone[self._number(predicate, number)] = ~number
-        found = [(p.name, p.arity, *key) for p, gone in touched.items() if (key := self._order(p, gone)) is not None]
+            touched.setdefault(predicate, []).append(number)
+        found = [(p.name, p.arity, *key) for p, numbers in touched.items() if (key := self._order(p, numbers))]
         return tuple(sorted(found))
 
-    def _order(self, predicate: StatePredicate, gone: dict[int, int]) -> tuple[Any, ...] | None:
+    def _order(self, predicate: StatePredicate, changes: list[int]) -> tuple[Any, ...] | None:
         """Return which of the first rows are gone, by their places, and what follows the others; None if nothing is.
 
         The facts behind that would stand in the same order as the first rows they are equal to, are those rows.
         """
-        rows, died, first = predicate.facts.rows, predicate.facts.died, self.first[predicate]
+        rows, died = predicate.facts.rows, predicate.facts.died
+        first = next((number for number in changes if number >= 0), len(rows))
+        gone = {self._number(predicate, number): ~number for number in changes if 0 <= ~number < first}
         behind = [self._number(predicate, n) for n in range(first, len(rows)) if n not in died]
         last, stays = first - 1, 0
         while last in died:

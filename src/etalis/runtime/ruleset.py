@@ -22,6 +22,8 @@ from etalis.language.goal_limits import goal_limits
 from etalis.language.ground_terms import ground
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.outer.check_outer import find_cycles
+from etalis.language.reactive.check_constraints import no_properties
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.reactive.reach import has_effects, raises_later
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import event_rules, events_in, knowledge_changes, label_properties
@@ -411,6 +413,8 @@ class RuleSet:
         places = [i for i, (p, _) in enumerate(self.rules) if p.head.label == label and not p.head.hidden]
         if not places:
             raise self._no_rule(label)
+        if any(tells_violation(self.rules[i][1]) for i in places):
+            raise ProgramError(no_properties(label))
         self.generation += 1
         self.apart[label] = change(self.apart.get(label, ()))
         for i in places:

@@ -15,6 +15,7 @@ from etalis.language.check.recursion import growing_events
 from etalis.language.flags import PROPERTIES, Settings, rule_settings
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.outer.strata import find_levels, find_stages
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import known_events, label_properties, labelled_rules, with_checks
 from etalis.language.same_rule import fits
@@ -117,6 +118,9 @@ class Rules:
     def _change(self, label: str, change: Change) -> None:
         """Build the rules of a label anew with other properties; what waits in them is gone."""
         places = [place for place, old in enumerate(self.built) if old.name == label and not old.rule.hidden]
+        if any(tells_violation(self.built[place].rule) for place in places):
+            self.world.report("a constraint has no properties", label)
+            return
         self.apart[label] = change(self.apart.get(label, ()))
         for place in places:
             old = self.built[place]

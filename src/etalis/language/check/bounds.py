@@ -20,6 +20,7 @@ from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, listing, rule_name, source_text
 from etalis.language.flags import Settings, rule_settings
 from etalis.language.lint.blocking import core_of
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.traversal import children, names, pattern_variables, postorder, rule_variables, variables
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
@@ -28,9 +29,8 @@ from etalis.temporal.relation import RELATIONS, Relation
 Indicator = tuple[str, int]
 LONGEST = 40
 UNRESTRICTED = POLICIES["unrestricted"]
-WITHIN = (
-    "add `within Duration` to the pattern, or bound all rules: set_flag(garbage_control, general) and garbage_window"
-)
+ALL_RULES = "set_flag(garbage_control, general) and garbage_window"
+WITHIN = f"add `within Duration` to the pattern, or bound all rules: {ALL_RULES}"
 WITHIN_NEGATED = (
     "add `within Duration` to the negated pattern, inside its brackets: a window around it does not reach it"
 )
@@ -126,6 +126,10 @@ def _read_by(rule: s.Rule) -> set[Indicator]:
 
 
 def _unbounded(rule: s.Rule, keepers: list[Keeper]) -> Problem:
+    hint = WITHIN_NEGATED if all(k.negated for k in keepers) else WITHIN
+    if tells_violation(rule):
+        words, hint = _as_constraint(rule, keepers)
+        keepers = [replace(k, operator=words.get(k.operator, k.operator)) for k in keepers]
     shown = keepers[:MOST_SHOWN]
     parts = []
     for operator in dict.fromkeys(k.operator for k in shown):
@@ -134,8 +138,20 @@ def _unbounded(rule: s.Rule, keepers: list[Keeper]) -> Problem:
     more = f"; and {rest} more" if rest else ""
     how = " until used, which may never happen" if all(k.until_used for k in keepers) else " for ever"
     message = f"the state of {rule_name(rule)} has no bound: {'; '.join(parts)}{more}{how}"
-    hint = WITHIN_NEGATED if all(k.negated for k in keepers) else WITHIN
     return Problem("W209", message, rule.span or rule.head.span, hint)
+
+
+def _as_constraint(rule: s.Rule, keepers: list[Keeper]) -> tuple[Mapping[str, str], str]:
+    """Return what a constraint calls the operators of its rule that keep something, and how it is bounded."""
+    if all(k.negated for k in keepers):
+        return {}, "add `within Duration` to what is required, inside its brackets"
+    match core_of(rule.pattern), rule.pattern:
+        case s.Binary(apart=True), _:
+            return {"iso": "next", "seq": "next"}, f"bound all rules: {ALL_RULES}"
+        case _, s.Negation(operator="fnot"):
+            return {"fnot": "before"}, f"write `before within Duration`, or bound all rules: {ALL_RULES}"
+        case _:
+            return {}, WITHIN
 
 
 def _keepers(rule: s.Rule, policy: Policy, bound: Mapping[int, BoundVariables], *, bounded: bool) -> Iterator[Keeper]:
@@ -168,7 +184,7 @@ def _kept_by(
         case s.Negation(operator="cnot", pattern=left, absent=absent):
             if not _has_window(left):
                 yield Keeper("cnot", _every(absent), False)
-        case s.Negation(pattern=left, absent=absent):
+        case s.Negation(pattern=left, absent=absent, window=None):
             if bound[id(left)].perhaps & bound[id(absent)].perhaps:
                 yield Keeper("fnot", _every(absent), False)
         case s.Repeat(pattern=part) if id(node) not in anchored:

@@ -31,6 +31,7 @@ from etalis.language.lint.redundancy import check_redundancy
 from etalis.language.lint.single_variables import CODES as SINGLE
 from etalis.language.lint.single_variables import check_single
 from etalis.language.outer.check_outer import check_outer
+from etalis.language.reactive.check_constraints import check_constraints
 from etalis.language.reactive.cycles import check_cycles
 from etalis.language.reactive.goals import check_tests
 from etalis.language.reactive.reactions import check_reactions
@@ -44,6 +45,7 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_names,
     check_shapes,
     check_outer,
+    check_constraints,
     check_signatures,
     check_safety,
     check_single,

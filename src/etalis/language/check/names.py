@@ -11,6 +11,7 @@ from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import counted, kind, written
 from etalis.language.flags import flag_problems, garbage_problems, limit_problems
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.read.heads import ALARMS
 from etalis.logic.builtins.table import PROTECTED
 from etalis.temporal.relation import RELATIONS
@@ -70,7 +71,7 @@ def _options(outline: Outline) -> Iterator[Problem]:
 def _labels(outline: Outline) -> Iterator[Problem]:
     labels = {rule.label for rule in outline.derivations if rule.label is not None}
     labels |= {reaction.label for reaction, _ in outline.reactions if reaction.label is not None}
-    given = {id(p): (rule.label, p) for rule in outline.rules for p in rule.properties}
+    given = {id(p): (rule.label, p) for rule in outline.rules for p in rule.properties if not tells_violation(rule)}
     for item in outline.program.items:
         if isinstance(item, s.LabelProperty):
             given[id(item.property)] = (item.label, item.property)

@@ -17,6 +17,7 @@ from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import nearest
 from etalis.language.check.wording import written
 from etalis.language.outer.partner_conditions import missing_side, part_conditions
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.syntax import Aggregate, Binary, Condition, Negation, NotWithin, Pattern, Rule, Term, Var
 from etalis.language.traversal import names, pattern_variables, postorder, rule_variables, variables
 from etalis.temporal.duration import iso_end
@@ -91,9 +92,11 @@ def _partly_bound(rule: Rule, bound: BoundVariables) -> Iterator[Problem]:
         if v.name in bound.perhaps - bound.always - seen:
             seen.add(v.name)
             message = f"{v.name} {where} is bound in some alternatives only; in the others it is null"
-            yield Problem(
-                "W202", message, v.span, f"bind {v.name} in every alternative, or write a rule for each of them"
-            )
+            hint = f"bind {v.name} in every alternative, or write a rule for each of them"
+            if tells_violation(rule):
+                message = f"{v.name} is bound in some alternatives only; {rule.head.name} has null for it in the others"
+                hint = f"bind {v.name} in every alternative, or write _{v.name} to leave it out"
+            yield Problem("W202", message, v.span, hint)
 
 
 def _meant_unbound(pattern: Pattern) -> Names:

@@ -13,6 +13,7 @@ from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import counted, listing, written
 from etalis.language.flags import PROPERTIES
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.traversal import fold, postorder, variables
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.calendar import is_calendar
@@ -34,7 +35,7 @@ def _rule_problems(rule: s.Rule, outline: Outline) -> Iterator[Problem]:
     nodes = postorder(rule.pattern)
     left = left_of(rule.pattern) if any(isinstance(node, s.Repeat) for node in nodes) else {}
     if rule.alarm is not None:
-        yield from _alarm_problems(rule.alarm)
+        yield from alarm_problems(rule.alarm)
     for node in nodes:
         match node:
             case s.Last():
@@ -52,6 +53,9 @@ def _window_problems(rule: s.Rule, table: Mapping[str, Relation]) -> Iterator[Pr
     windows: list[tuple[s.Pattern, Span | None]] = []
     for node in postorder(rule.pattern):
         match node:
+            case s.NotWithin(duration=time) | s.Negation(window=int() as time) if time <= 0 and tells_violation(rule):
+                message = f"a constraint looks further than 0 seconds, not {to_seconds(time)}"
+                yield Problem("E212", message, node.span, "say how far: requires b within 5")
             case s.NotWithin(duration=duration) if duration <= 0:
                 message = f"an absence must last longer than 0 seconds, not {to_seconds(duration)}"
                 yield Problem("E212", message, node.span, "say how long nothing may occur: not c within 5")
@@ -171,7 +175,8 @@ def _choice_problems(node: s.AnyOf) -> Iterator[Problem]:
         )
 
 
-def _alarm_problems(alarm: s.Alarm) -> Iterator[Problem]:
+def alarm_problems(alarm: s.Alarm) -> Iterator[Problem]:
+    """Yield what is wrong with the delay or the time of an alarm."""
     place = alarm.when.span or alarm.span
     match alarm.kind, alarm.when:
         case _, s.Var():

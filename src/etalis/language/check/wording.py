@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from etalis.data.values import format_atom, format_value
 from etalis.errors import Span
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Rule, Term, Var
 from etalis.temporal.interval import to_seconds
 
@@ -65,11 +66,13 @@ def kind(name: str, arity: int) -> str:
 
 
 def rule_name(rule: Rule) -> str:
-    """Return what a message calls a rule: what it derives, or the reaction that it belongs to.
+    """Return what a message calls a rule: what it derives, or the reaction or the constraint that it belongs to.
 
     >>> rule_name(Rule(EventPattern("a", ()), EventPattern("b", ())))
     'a/0'
     """
+    if tells_violation(rule):
+        return f"the constraint {rule.label}"
     if not rule.hidden:
         return kind(rule.head.name, len(rule.head.args))
     label = rule.label or ""

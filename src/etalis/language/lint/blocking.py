@@ -61,7 +61,7 @@ def blocking_part(node: s.Negation, joined: Names, table: Mapping[str, Relation]
 
     reach = fold(node.pattern, combine)[id(node.pattern)]
     if node.operator == "fnot":
-        return reach.earlier
+        return reach.earlier if node.window is None else None  # else it may have been earlier than that
     core = core_of(node.pattern)
     sequential = isinstance(core, s.Binary) and core.alone is None and table[core.operator].sequential
     return reach.between if sequential else reach.inside

@@ -8,6 +8,7 @@ received events that come as intervals, the results are the same without what is
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import inf
 
 from etalis.errors import Problem
@@ -17,6 +18,7 @@ from etalis.language.check.wording import pattern_text, seconds
 from etalis.language.lint.blocking import core_of
 from etalis.language.lint.extent import ANYWHERE, INSTANT, at_least, relate
 from etalis.language.lint.satisfiability import Extents, Occurrence, kind_of
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.traversal import children, postorder
 
 
@@ -38,7 +40,9 @@ def find_vain(
                 inner = duration if window is None else min(window, duration)
                 written = duration if written is None else min(written, duration)
             case s.Negation() | s.Isolated() | s.NotWithin():
-                yield from _never_blocks(node, window, extents, occurrence, stretched)
+                found = _never_blocks(node, window, extents, occurrence, stretched)
+                requires = tells_violation(rule) and node is rule.pattern and not isinstance(node, s.Isolated)
+                yield from map(_never_fulfilled, found) if requires else found
         parts = children(node)
         for i, part in enumerate(parts):
             negated = i == 1 and isinstance(node, s.Negation | s.NotWithin)
@@ -58,13 +62,13 @@ def _never_blocks(
         return
     least = absent.length[0]
     match node:
-        case s.NotWithin(duration=duration) if duration > 0 and least > duration - 1:
+        case s.NotWithin(duration=duration, before=before) if duration > 0 and least > _room(duration, before):
             longer = f"{pattern_text(node.absent)} lasts {at_least(absent)}"
-            message = f"the absence always holds: {longer}, so none fits into {seconds(duration)}"
+            message = f"the absence always holds: {longer}, so none fits into {seconds(duration + (before or 0))}"
             yield Problem("W229", message, node.span, "name the event that must not occur, or wait longer")
-        case s.Negation(operator="fnot") if window is not None and least > window - 1:
+        case s.Negation(operator="fnot", window=own) if 0 < (back := _least(window, own)) < least + 1:
             longer = f"{pattern_text(node.absent)} lasts {at_least(absent)}"
-            message = f"`fnot` never forbids anything: {longer}, and the window is {seconds(window)}"
+            message = f"`fnot` never forbids anything: {longer}, and the window is {seconds(back)}"
             yield Problem("W229", message, node.span, "name the event that must not occur, or widen the window")
         case s.Isolated() | s.Negation(operator="cnot"):
             instant = left.length[1] == 0 and isinstance(core_of(node.pattern), s.EventPattern)
@@ -75,6 +79,22 @@ def _never_blocks(
                 inside = f"what it looks for is too long to lie inside {pattern_text(node.pattern)}"
                 hint = "name the event that must not occur, or widen the window"
                 yield Problem("W229", f"`{word}` never forbids anything: {inside}", node.span, hint)
+
+
+def _room(duration: int, before: int | None) -> int:
+    """Return how long what must be absent can be."""
+    return duration - 1 if before is None else duration + before
+
+
+def _least(*windows: int | None) -> float:
+    return min((w for w in windows if w is not None), default=inf)
+
+
+def _never_fulfilled(found: Problem) -> Problem:
+    """Say of a constraint that what it requires never fits."""
+    reason = found.message.partition(": ")[2]
+    hint = "name another event that is required, or give it more time"
+    return replace(found, message=f"nothing can fulfil this constraint: {reason}", hint=hint)
 
 
 def _single(pattern: s.Pattern, occurrence: Occurrence, stretched: frozenset[Indicator]) -> bool:

@@ -19,6 +19,7 @@ from etalis.language.lint.blocking import core_of
 from etalis.language.lint.extent import ANYWHERE, Extent, at_least
 from etalis.language.lint.ineffective_parts import find_stretched, find_vain
 from etalis.language.lint.satisfiability import Extents, Occurrence, kind_of
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.traversal import children, postorder
 from etalis.logic.tabling.components import number_components
 from etalis.temporal.interval import to_seconds
@@ -45,7 +46,9 @@ def _causes(rule: s.Rule, extents: Extents, occurrence: Occurrence) -> Iterator[
     for node in postorder(rule.pattern):
         if id(node) in occurrence.blocked:
             assert isinstance(node, s.Negation)
-            yield _always_blocked(node, occurrence.blocked[id(node)])
+            found = _always_blocked(node, occurrence.blocked[id(node)])
+            requires = tells_violation(rule) and node is rule.pattern
+            yield _always_fulfilled(node, occurrence.blocked[id(node)]) if requires else found
         elif extents[id(node)] is None and id(node) not in occurrence.dead:
             yield from _cause(node, extents, occurrence)
     whole = extents[id(rule.pattern)]
@@ -137,6 +140,12 @@ def _always_blocked(node: s.Negation, part: s.EventPattern) -> Problem:
     else:
         hint = "put `fnot` on the first part alone, or use `cnot` for what must not come between"
     return Problem("W230", message, node.span, hint)
+
+
+def _always_fulfilled(node: s.Negation, part: s.EventPattern) -> Problem:
+    """Say of a constraint that it holds by itself."""
+    what = f"its own part {pattern_text(part)} comes before the end, and that is what it requires"
+    return Problem("W230", f"this constraint is never violated: {what}", node.span, "require another event")
 
 
 def _rootless(silent: list[s.Rule], occurrence: Occurrence) -> Iterator[Problem]:

@@ -7,11 +7,12 @@ node with another.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count
 
+from etalis.errors import Span
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings
 from etalis.language.reaction_variables import named_variables
@@ -47,7 +48,12 @@ def expand(constraint: s.Constraint, kinds: Collection[Kind]) -> tuple[s.Rule, .
 
 def stands_for(clause: s.Item, rule: s.Rule) -> bool:
     """Tell whether a clause is a constraint that a rule stands for, not one that a sub-rule of it stands in."""
-    return isinstance(clause, s.Constraint) and rule.head.name == VIOLATED and rule.label == clause.label
+    return isinstance(clause, s.Constraint) and tells_violation(rule) and rule.label == clause.label
+
+
+def tells_violation(rule: s.Rule) -> bool:
+    """Tell whether a rule says when a constraint is violated."""
+    return rule.head.name == VIOLATED and rule.head.args[:1] == (s.Const(rule.label or ""),)
 
 
 def constraint_of(rule: s.Rule) -> s.Constraint | None:
@@ -73,11 +79,16 @@ def told_variables(pattern: s.Pattern) -> tuple[str, ...]:
     return tuple(name for name in named_variables(pattern) if name in bound and not name.startswith("_"))
 
 
+def violation(constraint: s.Constraint) -> s.EventPattern:
+    """Return the event that tells of a violation."""
+    places = {v.name: v.span for v in reversed(list(pattern_variables(constraint.pattern)))}
+    told = (s.Var(name, places[name]) for name in told_variables(constraint.pattern))
+    return s.EventPattern(VIOLATED, (s.Const(constraint.label, constraint.span), *told), constraint.span)
+
+
 def _rule(constraint: s.Constraint, pattern: s.Pattern) -> s.Rule:
-    told = (s.Var(name, constraint.span) for name in told_variables(constraint.pattern))
-    head = s.EventPattern(VIOLATED, (s.Const(constraint.label, constraint.span), *told), constraint.span)
     fresh = rewrite(pattern, replace)
-    return s.Rule(head, fresh, constraint.label, (_POLICY,), span=constraint.span)
+    return s.Rule(violation(constraint), fresh, constraint.label, (_POLICY,), span=constraint.span)
 
 
 # what comes next
@@ -107,23 +118,34 @@ def alternatives(required: s.Pattern) -> list[Alternative] | None:
 
 
 def _wrongly_followed(constraint: s.Constraint, required: s.Pattern, kinds: Collection[Kind]) -> Iterator[s.Pattern]:
-    """Yield the constrained pattern before whatever must not come next, with nothing in between."""
+    """Yield the constrained pattern before whatever must not come next, with nothing in between.
+
+    What is required is named even where all of it is right, since isolation sees what rules name.
+    """
     wanted: dict[Kind, list[Alternative]] = {}
     for each in alternatives(required) or ():
         wanted.setdefault((each.event.name, len(each.event.args)), []).append(each)
     span = constraint.span
-    for name, arity in sorted({*kinds} - wanted.keys()):
-        anything = tuple(s.Var(f"_#next{place}", span) for place in range(arity))
-        yield _followed(constraint, s.EventPattern(name, anything, span))
+    others = [_anything(name, arity, span) for name, arity in sorted({*kinds} - wanted.keys())]
+    if others:
+        yield _followed(constraint, _one_of(others))
     for (name, arity), several in wanted.items():
         fresh = _fresh_variables(constraint, arity)
-        refusals = [_refused(each, fresh, constraint) for each in several]
-        if None not in refusals:
-            goal = reduce(lambda a, b: s.Compound(",", (a, b), span), [goal for goal in refusals if goal is not None])
-            yield s.Condition("where", _followed(constraint, s.EventPattern(name, fresh, span)), goal, span)
+        goal = reduce(lambda a, b: s.Compound(",", (a, b), span), [_refused(x, fresh, constraint) for x in several])
+        yield s.Condition("where", _followed(constraint, s.EventPattern(name, fresh, span)), goal, span)
 
 
-def _followed(constraint: s.Constraint, event: s.EventPattern) -> s.Pattern:
+def _anything(name: str, arity: int, span: Span | None) -> s.Pattern:
+    return s.EventPattern(name, tuple(s.Var(f"_#next{place}", span) for place in range(arity)), span)
+
+
+def _one_of(events: Sequence[s.Pattern]) -> s.Pattern:
+    """Return the `or` of some events, nested no deeper than need be."""
+    half = len(events) // 2
+    return s.Or(_one_of(events[:half]), _one_of(events[half:]), events[0].span) if half else events[0]
+
+
+def _followed(constraint: s.Constraint, event: s.Pattern) -> s.Pattern:
     span = constraint.span
     return s.Isolated(s.Binary("seq", constraint.pattern, event, span, apart=True), span)
 
@@ -135,8 +157,8 @@ def _fresh_variables(constraint: s.Constraint, arity: int) -> tuple[s.Var, ...]:
     return tuple(s.Var(next(free), constraint.span) for _ in range(arity))
 
 
-def _refused(each: Alternative, fresh: tuple[s.Var, ...], constraint: s.Constraint) -> s.Term | None:
-    """Return the goal that holds of an event which is not this alternative; None if there is no such event."""
+def _refused(each: Alternative, fresh: tuple[s.Var, ...], constraint: s.Constraint) -> s.Term:
+    """Return the goal that holds of an event which is not this alternative."""
     span = constraint.span
     shared = bindings(constraint.pattern)[id(constraint.pattern)].perhaps
     pairs = list(zip(fresh, each.event.args, strict=True))
@@ -145,7 +167,7 @@ def _refused(each: Alternative, fresh: tuple[s.Var, ...], constraint: s.Constrai
         return s.Compound("\\=", tied[0], span)
     goals = (*(s.Compound("=", pair, span) for pair in tied), *each.goals)
     if not goals:
-        return None
+        return s.Const("fail", span)
     return s.Compound("\\+", (reduce(lambda a, b: s.Compound(",", (a, b), span), goals),), span)
 
 

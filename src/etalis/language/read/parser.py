@@ -105,7 +105,7 @@ def parse_rule(text: str, name: str = "<rule>") -> s.Rule:
     >>> parse_rule("r1 rule: hit <- a seq b").label
     'r1'
     """
-    return _parse_one(text, name, lambda parser: parser.rule())
+    return _parse_one(text, name, lambda parser: parser.rule_alone())
 
 
 def parse_action(text: str, name: str = "<action>") -> s.Action:
@@ -209,6 +209,15 @@ class _ClauseParser:
                     return True
             before = token
         return False
+
+    def rule_alone(self) -> s.Rule:
+        """Read an event rule that is no part of a program's text."""
+        word, at = reactive_word(self.reader)
+        if word:
+            message = f"`{word}` begins a clause of a program: event rules alone come and go while it runs"
+            hint = "a constraint goes by its label; it cannot come later" if word == "constraint" else None
+            raise self.reader.refusal("E293", message, self.reader.tokens[at], hint)
+        return self.rule()
 
     def rule(self) -> s.Rule:
         """Read an event rule."""

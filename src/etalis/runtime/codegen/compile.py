@@ -526,8 +526,7 @@ class Compiler:
                     )
                 case p.Alone(kind=kind):
                     bounds = (low, high) if kind == "gap" else (t1, t2)
-                    log = code.constant(self.log())
-                    passing.expressions.append(f"not {log}.disturbed({names['$ids']}, {bounds[0]}, {bounds[1]})")
+                    passing.expressions.append(self.special.undisturbed(code, names["$ids"], *bounds))
                 case p.Action():
                     passing.actions.append(test)
         return passing

@@ -152,6 +152,18 @@ class Special:
             return f"{latest} <= {bounds[0]}"
         return f"not {code.constant(blockers)}.hit({key}, {', '.join(bounds)})"
 
+    def undisturbed(self, code: Code, ids: str, low: str, high: str) -> str:
+        """Return the test that nothing else lies in between: what no part can lie in is told for all candidates."""
+        log = code.constant(self.compiler.log())
+        loop = code.loop
+        if loop is None or low != loop.end or not loop.is_firm(high):
+            return f"not {log}.disturbed({ids}, {low}, {high})"
+        latest = code.fresh("c")
+        loop.before.append(f"{latest} = {log}.latest_start({high})")
+        if loop.floor is None and not loop.asks:
+            loop.floor = latest
+        return f"{latest} <= {low}"
+
     def judge(self, entry: Wired, place: int, test: p.Absent | p.Deadline) -> Callable[..., bool]:
         """Return whether the conditions of an absence hold: of what they read of a match, and a blocker's values."""
         given = [*p.asked_of_match(test), *test.joined, *test.brought]

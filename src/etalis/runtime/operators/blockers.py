@@ -140,6 +140,16 @@ class EventLog:
         if self.keep is not None:
             self.items[:] = [item for item in self.items if item[1] >= now - self.keep]
 
+    def latest_start(self, high: int) -> int:
+        """Return when the last of those began that ended before a moment."""
+        latest = BEFORE_TIME
+        for start, end, _ in reversed(self.items):
+            if end <= latest:  # and so it began no later
+                break
+            if end < high and start > latest:
+                latest = start
+        return latest
+
     def disturbed(self, ids: frozenset[int], low: int, high: int) -> bool:
         """Tell whether an event that is none of `ids` lies strictly between."""
         for start, end, number in reversed(self.items):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, assert_never
 
+from etalis.language.reactive.constraints import tells_violation
 from etalis.language.syntax import Const
 from etalis.plan import algebra as p
 from etalis.runtime.reporting.evidence import Kind
@@ -49,8 +50,10 @@ def _silent(
 ) -> Iterator[Silent]:  # fmt: skip
     """Yield the rules that made nothing that was reported."""
     spans = {head.label: rule.span for head, rule in zip(heads, program.rules, strict=True)}
-    for head in heads:
+    for head, rule in zip(heads, program.rules, strict=True):
         kind = head.kind
+        if tells_violation(rule):
+            continue
         if matches.get(head.label) or program.is_reported(*kind) is not True:
             continue
         missing = [] if came is None else [k for k in _needed(head.body) if k not in made and not _has(k, came)]

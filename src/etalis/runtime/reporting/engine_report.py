@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from etalis.errors import Span
+from etalis.language.reactive.constraints import tells_violation
 from etalis.runtime.core import Core
 from etalis.runtime.lateness.watermark import atom_of
 from etalis.runtime.reporting.never_fired import Around, Search, Why
@@ -42,10 +43,10 @@ def refuse_silence(core: Core, found: Any) -> None:
 
 
 def _silent(rules: RuleSet, search: Search) -> Iterator[Silent]:
-    """Yield the rules that never fired; those that wait for the same come together."""
+    """Yield the rules that never fired; those that wait for the same come together. Constraints are meant to hold."""
     by_reason: dict[Why, list[tuple[str, Span | None]]] = {}
     for planned, rule in rules.rules:
-        why = search.why(planned)
+        why = None if tells_violation(rule) else search.why(planned)
         if why is not None:
             by_reason.setdefault(why, []).append((planned.head.label, rule.span))
     for why, several in by_reason.items():
