@@ -99,14 +99,16 @@ class Committer:
         known = ledger.find(news.id)
         if known is None:
             return
+        if news.state == "done":
+            if known.state == "open":
+                ledger.put(replace(known, rows=tuple(replace(row, state="made") for row in known.rows), state="done"))
+            return
         (found,) = self._log.with_states([known])
         found = replace(found, failed=news.failed)
         if known.state == "open" and news.failed is not None:
             self._undo(found, out)
         elif news.state == "stuck":
             ledger.put(replace(found, state="stuck"))
-        elif known.state == "open":
-            ledger.put(replace(found, state="done"))
         else:
             ledger.put(found)
 
