@@ -1,4 +1,4 @@
-"""Reactions do what they mean: the same events, facts, effects and failures, in the same order, however they are run."""
+"""Reactions do what they mean: the same events, facts, effects and failures, in one order, however they are run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def compiled(text: str) -> etalis.Program:
         return etalis.compile(text)
 
 
-def outcome_of(events: list[Event], engines: list[Engine], sink: RecordedEffects, errors: list[ConditionError]) -> Outcome:
+def outcome_of(
+    events: list[Event], engines: list[Engine], sink: RecordedEffects, errors: list[ConditionError]
+) -> Outcome:
     assert conditions_of(errors) == []
     facts = facts_in(engines[-1].core.rules.solver.database.state.facts())
     return [str(e) for e in events], facts, sink.lines, failures_of(errors)
@@ -59,7 +61,7 @@ def as_rows(text: str, stream: list[Event], refused: list[str], point: int) -> O
     sink, errors = RecordedEffects(refused), list[ConditionError]()
     engine = started(text, sink, errors)
     found = [*engine.run(map(row, stream)), *engine.close()]
-    return outcome_of(found, [engine], sink, errors)
+    return outcome_of(found, engine, sink, errors)
 
 
 def restored(text: str, stream: list[Event], refused: list[str], point: int) -> Outcome:
@@ -72,7 +74,7 @@ def restored(text: str, stream: list[Event], refused: list[str], point: int) -> 
         name, *args, at = row(event)
         found += engine.push(name, *args, at=at)
     found += engine.close()
-    return outcome_of(found, [engine], sink, errors)
+    return outcome_of(found, engine, sink, errors)
 
 
 def meaning(text: str, stream: list[Event], refused: list[str]) -> Outcome:
@@ -83,7 +85,7 @@ def meaning(text: str, stream: list[Event], refused: list[str]) -> Outcome:
     return [str(e) for e in found], facts_in(notes.state.items()), notes.effects, failures
 
 
-@by_day(8)
+@by_day(10)
 @given(st.integers(0, 1 << 40))
 def test_an_engine_reacts_as_the_meaning_does(seed: int) -> None:
     random = Random(seed)
