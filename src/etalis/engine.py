@@ -30,7 +30,7 @@ from etalis.runtime.knowledge import solutions, solutions_at
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.limits.circuit_breaker import Broken
 from etalis.runtime.limits.limits import Limits
-from etalis.runtime.reactions.committing import Committer, run_in_pieces
+from etalis.runtime.reactions.committing import committer_of, run_in_pieces
 from etalis.runtime.reporting.inspection import Waiting, count_stores, explain_running, inspect
 from etalis.runtime.reporting.unknown_names import check_reported
 from etalis.runtime.reporting.unknown_options import with_options
@@ -75,6 +75,7 @@ class Engine(RuntimeEngine):
         program.compiled.tell_unknown()
         super().__init__(program.compiled, replace(options, goals=_explaining))
         self.program = program
+        self._committer = self.core.committer = committer_of(self.core, options.outbox, options.every)
         self.core.reopen()
 
     def __repr__(self) -> str:
@@ -142,17 +143,16 @@ class Engine(RuntimeEngine):
             "encoding": encoding,
             "stream": stream,
         }
-        committer = self.core.committer
         if not isinstance(rows, str | Path):
             wrong = [name for name, value in given.items() if value is not None] + ["unit"] * (unit != "s")
             if wrong:
                 hint = "rows say all that there is to say; it is for files"
                 raise OptionError(Problem("E338", f"run has no option {wrong[0]} for rows", hint=hint))
-            if committer is None:
+            if self._committer is None:
                 return super().run(rows)
             if isinstance(rows, Mapping):
                 rows = ColumnRows(rows, self.core.inputs.attributes_in_order).rows
-            return run_in_pieces(committer, rows, super().run)
+            return run_in_pieces(self._committer, rows, super().run)
         from etalis.formats import run_file
 
         return run_file(self, rows, unit=unit, **given)
@@ -214,20 +214,23 @@ class Engine(RuntimeEngine):
         Before that the engine takes in what has become of its effects: where one was not delivered, what its reaction
         did is undone, and the event `undelivered(Label, Effect)` occurs.
         """
-        return self._committer().commit(position)
+        if self._committer is None:
+            hint = "program.engine(outbox=etalis.Outbox('sqlite:///file.db'))"
+            raise OptionError(Problem("E809", "an engine without an outbox commits nothing", hint=hint))
+        return self._committer.commit(position)
 
     @alone
     def transactions(self) -> tuple[Transaction, ...]:
         """Return the transactions of reactions that are not over: effects that wait, and what is stuck."""
-        found, committer = self.core.ledger.unsettled(), self.core.committer
-        return found if committer is None else tuple(map(committer.with_states, found))
+        found = self.core.ledger.unsettled()
+        return found if self._committer is None else tuple(map(self._committer.with_states, found))
 
     @alone
     def settle(self, id: str, how: Settled) -> None:  # noqa: A002
         """Say what has become of a transaction that is stuck: it is `done` as it stands, or `undone` by hand."""
         settled = self.core.ledger.settle(id, how)
-        if self.core.committer is not None:
-            self.core.committer.settle(settled)
+        if self._committer is not None:
+            self._committer.settle(settled)
 
     def close(self) -> tuple[Event, ...]:
         """End the stream: all deadlines pass, and nothing more is taken; with an outbox, commit.
@@ -235,17 +238,11 @@ class Engine(RuntimeEngine):
         If strict, refuse rules that never fired.
         """
         found = super().close()
-        if self.core.committer is None:
+        if self._committer is None:
             return found
-        caused = self.core.committer.commit_here()
-        self.core.committer.close()
+        caused = self._committer.commit_here()
+        self._committer.close()
         return (*found, *caused)
-
-    def _committer(self) -> Committer:
-        if self.core.committer is None:
-            hint = "program.engine(outbox=etalis.Outbox('sqlite:///file.db'))"
-            raise OptionError(Problem("E809", "an engine without an outbox commits nothing", hint=hint))
-        return self.core.committer
 
     def __enter__(self) -> Self:
         """Return the engine: the end of the block is the end of the stream."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 from etalis.errors import ConditionError, EventError, OptionError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
@@ -23,6 +23,7 @@ from etalis.reactive.effects.ledger import Ledger
 from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.execution import SearchLimits
 from etalis.reactive.outbox.outbox import Outbox
+from etalis.reactive.outbox.sink import sink_of
 from etalis.reactive.search import Search
 from etalis.reactive.terms import ActionProgram
 from etalis.runtime.changes import Changes
@@ -35,7 +36,6 @@ from etalis.runtime.lateness.lateness import Disorder
 from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters, Stamp, describe_background
 from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.limits.limits import Guard, guard_of
-from etalis.runtime.reactions.committing import where_effects_go
 from etalis.runtime.reactions.turns import make_reactor, refuse_illegal
 from etalis.runtime.record.corrected_inputs import CorrectedInputs
 from etalis.runtime.reporting.evidence import Evidence
@@ -84,6 +84,13 @@ class EngineOptions:
         return "ids" if level == "off" and self.parts else level
 
 
+class Committing(Protocol):
+    """What commits an engine to its outbox."""
+
+    def count(self, rows: int) -> tuple[Event, ...]:
+        """Note that rows were taken, and commit where it is time."""
+
+
 class Core:
     """The parts of one run of a program, and the ways through them."""
 
@@ -113,7 +120,8 @@ class Core:
         self.changes = Changes(self.state, solver.database, self.fail, self.rules.record)
         self.run_loop.begin(self.rules, self.changes)
         self.ledger = Ledger()
-        self.sink, self.committer = where_effects_go(self, options)
+        self.sink = sink_of(program.tree, program.effect_registry, options.effects, options.outbox)
+        self.committer: Committing | None = None
         self.notes: dict[str, Any] = {}  # of the host, such as how far it has read: snapshots keep them
         self.dead_letters = DeadLetters(options.on_dead_letter, strict=options.strict)
         self.disorder: Disorder | None = None

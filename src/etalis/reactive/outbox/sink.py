@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from etalis.errors import OptionError, Problem
+from etalis.language.syntax import Tree
+from etalis.reactive.effects.check import refuse_unknown
+from etalis.reactive.effects.direct import DirectSink
+from etalis.reactive.effects.registry import EffectRegistry
+from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.effects.transaction import Transaction
 from etalis.reactive.outbox.commit_log import Commit
+from etalis.reactive.outbox.outbox import Outbox
 
 
 class OutboxSink:
@@ -47,3 +54,15 @@ class OutboxSink:
             return None
         ids = (replace(transaction.cause, branch=branch).id for branch in ("do", "else"))
         return next((each for each in ids if each in self._undone), None)
+
+
+def sink_of(
+    tree: Tree, registry: EffectRegistry, effects: EffectSink | None, outbox: Outbox | None
+) -> EffectSink:  # fmt: skip
+    """Return what takes the effects of an engine: what is given, its outbox, or the functions of the program."""
+    if effects is not None:
+        if outbox is not None:
+            raise OptionError(Problem("E809", "effects go to an outbox, or somewhere else", hint="give one of the two"))
+        return effects
+    refuse_unknown(tree, registry)
+    return DirectSink(registry) if outbox is None else OutboxSink()

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.data.values import format_value
 from etalis.errors import ConditionError, OptionError, Problem
-from etalis.reactive.effects.check import refuse_unknown
-from etalis.reactive.effects.direct import DirectSink
-from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.effects.transaction import EffectRow, Transaction
 from etalis.reactive.outbox.commit_log import News
 from etalis.reactive.outbox.outbox import Outbox
@@ -25,7 +22,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import show_moment
 
 if TYPE_CHECKING:
-    from etalis.runtime.core import Core, EngineOptions
+    from etalis.runtime.core import Core
     from etalis.runtime.snapshot.chain import SnapshotChain
 
 UNDELIVERED = "undelivered"  # with the label and the effect
@@ -136,14 +133,14 @@ def run_in_pieces(
     """Run rows, with commits between them; a piece ends where a commit is due."""
     rest = iter(rows)
     while True:
-        piece = Counted(islice(rest, committer.room()))
+        piece = CountedRows(islice(rest, committer.room()))
         yield from run(piece)
         if not piece.count:
             return
         yield from committer.count(piece.count)
 
 
-class Counted:
+class CountedRows:
     """Rows, and how many of them were taken."""
 
     def __init__(self, rows: Iterator[Any]) -> None:
@@ -167,21 +164,14 @@ def take_back_facts(core: Core, transaction: Transaction) -> bool:
     return turn.take_back(transaction, core.state.now)
 
 
-def where_effects_go(core: Core, options: EngineOptions) -> tuple[EffectSink, Committer | None]:
-    """Return what takes the effects of an engine, and what commits them if they wait for that."""
-    program, outbox = core.program, options.outbox
-    if options.effects is not None:
-        if outbox is not None:
-            raise OptionError(Problem("E809", "effects go to an outbox, or somewhere else", hint="give one of the two"))
-        return options.effects, None
-    refuse_unknown(program.tree, program.effect_registry)
+def committer_of(core: Core, outbox: Outbox | None, every: int) -> Committer | None:
+    """Return what commits an engine, if it has an outbox."""
     if outbox is None:
-        return DirectSink(program.effect_registry), None
-    every = options.every
+        return None
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise OptionError(Problem("E809", f"there is no commit every {every!r} rows", hint="every: 1, 2, 3 ..."))
-    sink = OutboxSink()
-    return sink, Committer(core, sink, outbox, every)
+    assert isinstance(core.sink, OutboxSink)
+    return Committer(core, core.sink, outbox, every)
 
 
 def undelivered_error(transaction: Transaction, row: EffectRow) -> ConditionError:
