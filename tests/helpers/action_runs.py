@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from etalis.data.values import Struct, Value, format_value
 from etalis.language.lower import load_clauses
@@ -39,22 +40,24 @@ def read(program: str, action: str) -> tuple[Tree, Solver, ActionProgram, Reacti
 
 
 def by_meaning(
-    program: str, action: str, limits: SearchLimits | None = None, refused: frozenset[Label] = frozenset()
-) -> ActionRun:
+    program: str, action: str, limits: SearchLimits | None = None, refused: frozenset[Label] = frozenset(),
+    given: Mapping[str, Value] = MappingProxyType({}),
+) -> ActionRun:  # fmt: skip
     """Run an action by its meaning."""
     _, solver, actions, reaction = read(program, action)
     names: Names = {}
     term = actions.action(reaction.action, names)
-    found, state = Meaning(solver, actions, limits).execute(term, names, facts(solver), {}, refused)
+    found, state = Meaning(solver, actions, limits).execute(term, names, facts(solver), given, refused)
     return _as_run(found, state)
 
 
 def by_search(
-    program: str, action: str, limits: SearchLimits | None = None, refused: frozenset[Label] = frozenset()
-) -> ActionRun:
+    program: str, action: str, limits: SearchLimits | None = None, refused: frozenset[Label] = frozenset(),
+    given: Mapping[str, Value] = MappingProxyType({}),
+) -> ActionRun:  # fmt: skip
     """Run an action by the search."""
     _, solver, actions, reaction = read(program, action)
-    found = Search(solver, actions, limits).prepare(reaction.action, ())((), refused)
+    found = Search(solver, actions, limits).prepare(reaction.action, tuple(given))(tuple(given.values()), refused)
     if isinstance(found, Failed):
         assert not solver.database.state.trail
     return _as_run(found, facts(solver))

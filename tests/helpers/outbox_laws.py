@@ -1,4 +1,7 @@
-"""What every outbox keeps, whatever database it is in: subclasses have a fixture `outbox`."""
+"""What every outbox keeps, whatever database it is in: subclasses have a fixture `outbox`.
+
+Definition 24.48.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 import pytest
 
 from etalis.data.values import Struct, Value, to_value
+from etalis.effects import recording
 from etalis.errors import InputError
 from etalis.reactive.effects.registry import EffectRegistry
 from etalis.reactive.effects.transaction import Cause, Transaction, make_transaction
@@ -211,6 +215,16 @@ class OutboxLaws:
         made = outbox.deliver(shop.registry, stop=Stop(), clock=shop.clock, wait=shop.clock.wait, poll=5)  # type: ignore[arg-type]
         assert (made, shop.desk.calls) == (1, ["a"] * 3)
         assert shop.clock.waits[:4] == [1.0, 2.0, 5, 5]
+
+    def test_what_was_recorded_can_be_delivered(self, outbox: Outbox, shop: Shop) -> None:
+        lines: list[str] = []
+        sale = transaction("sell", "a", Struct("pay", ("ann", to_value(2.0), (1,))))
+        recording(lines.append).perform(sale)
+        for calls in (["a", "pay(ann, 2.0, (1,))"], []):
+            outbox.add(map(json.loads, lines), program="shop")
+            assert shop.deliver() == calls
+        assert shop.states(sale) == ["made", "made"]
+        assert shop.desk.keys["a"] == [sale.rows[0].key]
 
     # what fails for good
 

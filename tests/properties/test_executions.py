@@ -11,7 +11,7 @@ from etalis.reactive.execution import Label, SearchLimits
 from etalis.reactive.meaning import SearchEndError
 from helpers.action_runs import all_executions, by_meaning, by_search, is_legal
 from helpers.examples import IS_NIGHT
-from helpers.random_actions import random_program
+from helpers.random_actions import random_changes, random_program
 
 COUNT = 20_000 if IS_NIGHT else 300
 PARTS = 10
@@ -41,3 +41,16 @@ def _compare_with_first(
     except SearchEndError:
         return  # too much to try all of it
     assert first == expected, (number, program, action)
+
+
+def test_random_changes_in_sequence() -> None:
+    """What is done without a search, with values of every kind, is what is meant."""
+    values = (1, 2, "a", 2.0, (1, "a"), Struct("f", (1,)), ())
+    refused = frozenset((Label("effect", Struct("e", (1, Struct("g", (2,))))),))
+    for number in range(COUNT):
+        rng = Random(number)
+        program, action = random_changes(number)
+        given = {"X": rng.choice(values), "Y": rng.choice(values)}
+        without = refused if number % 3 == 0 else frozenset()
+        expected = by_meaning(program, action, None, without, given)
+        assert by_search(program, action, None, without, given) == expected, (number, program, action, given)

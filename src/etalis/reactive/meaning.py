@@ -36,7 +36,7 @@ from etalis.logic.terms.unify import (
 from etalis.reactive.analysis import takes_first
 from etalis.reactive.execution import Execution, Failed, Label, SearchLimits, Why
 from etalis.reactive.labels import fact_of, label_of, show_leaf
-from etalis.reactive.terms import REPEATED, ActionProgram, Names, interleaved, sequence
+from etalis.reactive.terms import REPEATED, ActionProgram, Names, interleaved, key_of, sequence
 
 Row = tuple[Term, ...]
 FactSets = Mapping[Key, tuple[Row, ...]]  # a state: the facts of each predicate, in order
@@ -251,8 +251,7 @@ class Meaning:
         if _length(path) + entered >= self.limits.max_path:
             raise SearchEndError(path, f"a path longer than max_path, {self.limits.max_path} steps", "limit")
         goal, fits = deref(call[1]), False
-        key = (goal, 0) if isinstance(goal, str) else (goal[0], len(goal) - 1)
-        for clause in self.program.clauses[key]:
+        for clause in self.program.clauses[key_of(goal)]:
             self._count(path)
             _, head, body = copy(("clause", *clause))
             trail = Trail()

@@ -8,8 +8,9 @@ of an action in sequence is always a part of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import assert_never
 
 from etalis.language import syntax as s
@@ -140,6 +141,41 @@ def _make(node: s.Action, parts: list[Term], names: Names, defined: Collection[K
             raise NotImplementedError
         case _:
             assert_never(node)
+
+
+PARTS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(("seq", "par", "or"), (1, 2)),
+        **dict.fromkeys(("iso", "possible", "impossible"), (1,)),
+        "choose": (1, 2, 3),
+        "entered": (2,),  # see `unfolding`
+    }
+)  # where the actions in an action stand
+
+
+def parts(action: Term) -> Iterator[Term]:
+    """Yield an action and all actions in it, wholes before parts, from left to right."""
+    todo = [action]
+    while todo:
+        part = todo.pop()
+        yield part
+        todo.extend(part[i] for i in reversed(PARTS.get(part[0], ())))
+
+
+def rewrite(action: Term, change: Callable[[Term], Term]) -> Term:
+    """Apply `change` to all actions in an action, parts first, and return the new one."""
+    made: dict[int, Term] = {}
+    for part in reversed(list(parts(action))):
+        inner = PARTS.get(part[0], ())
+        new = tuple(made[id(x)] if i in inner else x for i, x in enumerate(part)) if inner else part
+        made[id(part)] = change(new)
+    return made[id(action)]
+
+
+def key_of(head: Term) -> Key:
+    """Return name and arity of a call, or of the head of a clause."""
+    head = deref(head)
+    return (head, 0) if isinstance(head, str) else (head[0], len(head) - 1)
 
 
 def sequence(first: Term | None, then: Term) -> Term:

@@ -45,6 +45,11 @@ def recording(write: Callable[[str], object]) -> RehearsalSink:
     return RehearsalSink(write, tell_as_json)
 
 
+def nowhere() -> RehearsalSink:
+    """Return a sink that makes nothing and tells nothing: for runs that only explain."""
+    return dry(lambda _: None)
+
+
 def tell_plainly(transaction: Transaction, place: int) -> str:
     """Return an effect as a line for people."""
     row, cause = transaction.rows[place], transaction.cause

@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Literal, Protocol
@@ -68,6 +68,15 @@ class Outbox:
     def log(self, program: str) -> CommitLog:
         """Return what an engine of a program commits to."""
         return CommitLog(self.connect, self._shown(), program)
+
+    def add(self, rows: Iterable[Mapping[str, Any]], *, program: str) -> None:
+        """Have effects delivered that were recorded: rows such as `etalis.effects.recording` writes, in their order.
+
+        Rows whose keys are there are not delivered again. Nobody undoes what cannot be delivered.
+        """
+        log = self.log(program)
+        log.add_rows(rows)
+        log.close()
 
     def restore(self, program: Restorable, **options: Any) -> tuple[Any, Any]:
         """Return an engine that goes on from the last commit, and its position; a fresh one and None at first.
