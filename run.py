@@ -3,7 +3,8 @@
 
 Each makes `.venv` if need be, installs the exact versions of `requirements/*.lock` into it with pip, and runs. The hash
 of a lock is kept as a stamp, so a second run installs nothing. Spark takes part where Java 17 or later is found, pages
-are looked at where there is a Chromium; where one is not, one line says so.
+are looked at where there is a Chromium, a server is asked where PostgreSQL is installed; where one is not, one line
+says so.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ OLDEST_JAVA = 17
 LOWEST = VENV / "lowest"  # an environment of its own, with the lowest versions that pyproject.toml allows
 SIZES = {
     "core": "about 75 MB", "test": "about 250 MB", "spark": "about 470 MB", "kafka": "about 5 MB",
-    "lowest": "about 220 MB",
+    "postgres": "about 5 MB", "lowest": "about 220 MB",
 }  # fmt: skip
 
 
@@ -62,6 +63,9 @@ CHECKS = (
 )
 SPARK_CHECK = pytest_step("spark")  # beside the others: its processes wait for each other much of the time
 BROWSER_CHECK = pytest_step("browser")
+POSTGRES_CHECK = pytest_step("postgres")
+POSTGRES_NIGHTLY = pytest_step("postgres", "--hypothesis-profile=nightly")  # with more kills
+DEBIAN = Path("/usr/lib/postgresql")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NIGHTLY = (
     pytest_step("property", *TWO, "--hypothesis-profile=nightly"),
@@ -94,6 +98,14 @@ def find_java() -> tuple[str | None, str]:
 def find_browser() -> str | None:
     """Return the path of a Chromium, if there is one on the PATH."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def find_postgres() -> str | None:
+    """Return the folder of the programs of a PostgreSQL server: on the PATH, or where Debian puts them."""
+    if (found := shutil.which("postgres")) and shutil.which("initdb"):
+        return str(Path(found).resolve().parent)
+    several = {float(path.parts[-3]): str(path.parent) for path in DEBIAN.glob("*/bin/postgres")}
+    return several[max(several)] if several else None
 
 
 def python_of(folder: Path) -> Path:
@@ -212,21 +224,25 @@ def demo() -> bool:
 
 def test() -> bool:
     java, reason = find_java()
-    prepare("test", *(["spark", "kafka"] if java else []))
-    browser = find_browser()
-    passed = run_steps((*CHECKS, *([BROWSER_CHECK] if browser else [])), beside=(SPARK_CHECK,) if java else ())
+    browser, postgres = find_browser(), find_postgres()
+    prepare("test", *(["spark", "kafka"] if java else []), *(["postgres"] if postgres else []))
+    found = [*([BROWSER_CHECK] if browser else []), *([POSTGRES_CHECK] if postgres else [])]
+    passed = run_steps((*CHECKS, *found), beside=(SPARK_CHECK,) if java else ())
     if java is None:
         say(f"The Spark tests did not run: {reason}.")
     if browser is None:
         say("The browser tests did not run: no Chromium on the PATH.")
+    if postgres is None:
+        say(f"The PostgreSQL tests did not run: no server on the PATH or in {DEBIAN}.")
     return passed
 
 
 def nightly() -> bool:
     java, _ = find_java()
-    prepare("test", *(["spark", "kafka"] if java else []))
+    postgres = find_postgres()
+    prepare("test", *(["spark", "kafka"] if java else []), *(["postgres"] if postgres else []))
     prepare("lowest", folder=LOWEST)
-    return run_steps(NIGHTLY)
+    return run_steps((*NIGHTLY, *([POSTGRES_NIGHTLY] if postgres else [])))
 
 
 def bench() -> bool:

@@ -14,7 +14,7 @@ from textwrap import fill as fill_lines
 
 from etalis.data.values import format_value
 from etalis.language.check.goals import BUILTINS
-from etalis.language.operators import PATTERN_OPERATORS
+from etalis.language.operators import ACTION_OPERATORS, PATTERN_OPERATORS
 from etalis.plan.explain.wording import policy_afterwards, policy_matches, relation_interval, relation_test
 from etalis.temporal.aggregate import FOLDS, AggregateFunction
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
@@ -39,6 +39,15 @@ def priorities() -> str:
     """The operators between patterns; of two, the one with the larger number is applied last."""
     spelled = sorted(PATTERN_OPERATORS.items(), key=lambda item: -item[1].priority)
     grouped = groupby(spelled, key=lambda item: item[1].priority)
+    return rows(
+        ("priority", "operators"),
+        *((str(priority), " ".join(f"`{name}`" for name, _ in group)) for priority, group in grouped),
+    )
+
+
+def action_operators() -> str:
+    """The operators between actions; of two, the one with the larger number is applied last."""
+    grouped = groupby(ACTION_OPERATORS.items(), key=lambda item: item[1].priority)
     return rows(
         ("priority", "operators"),
         *((str(priority), " ".join(f"`{name}`" for name, _ in group)) for priority, group in grouped),
@@ -93,6 +102,7 @@ def predicates() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "priorities": priorities,
+    "action_operators": action_operators,
     "relations": relations,
     "weak_relations": weak_relations,
     "policies": policies,

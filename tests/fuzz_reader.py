@@ -25,6 +25,9 @@ seq SEQ 'Seq' and or par # /\\ \\/ cnot fnot not NOT( NOT(c).[a,b] NOT(c)[a,b] d
 forall_seq ntimes star_times where WHERE check timestamp event_multiply within 5 last do iso( any(2,[a,b,c])
 aggregate(sum(X),p(X),S) prolog(g(X)) db(f) (not c within 3) (sub<-a) exceptionAlarm(e,1)
 exceptionAlarmAbsoluteDatetime(e,T) print_trigger(a/1). event_rule_property(r,window,1). :-op(700,xfx,~>).
+on action always constraint state key requires never before after next if else undo do OR PAR
+ins(p(X)) del(q(_)) set(r(X,Y)) raise(e(X)) raise(e,after(1 h)) effect(f(X)) iso( possible( impossible(
+await(a within 5) skip abort subject_to happens(ins(p)) never(del(p)) (p->ins(q);skip) (p->
 10 min 1h30min h d MIN 1.5 us ms week month PT10M P1DT2H PT0.5S within_ :-op(700,xfx,s).
 :-event(a(x:int)). :-dynamic :-table a/1 :-import export from ⊗ ∧ ≤ \\+ @< mod xor .7 % /* */ ' " \\x41\\
 """.split()  # noqa: SIM905 - a list of this length says less
@@ -62,12 +65,72 @@ def random_rule(rng: random.Random, corpus: list[str]) -> str:
     return f"hit(X) <- {' '.join(parts)}{rng.choice(tails)}.\n"
 
 
+def random_reaction(rng: random.Random, corpus: list[str]) -> str:
+    """Return something that is a clause of reactive rules more often than not."""
+
+    def action(depth: int) -> str:
+        steps = [
+            "ins(p(X))",
+            "del(q(_, X))",
+            "raise(e(X), after(5))",
+            "effect(f)",
+            "X > 1",
+            "p(X)",
+            "skip",
+            "(X+1)*2 < Y",
+        ]
+        forms = [
+            "iso({})",
+            "possible({})",
+            "({})",
+            "({} -> {} ; {})",
+            "impossible({})",
+            "({})",
+            "{} subject_to never(ins(p))",
+        ]
+        if depth == 0 or rng.random() < 0.3:
+            return rng.choice(steps)
+        if rng.random() < 0.5:
+            form = rng.choice(forms)
+            return form.format(*(action(depth - 1) for _ in range(form.count("{}"))))
+        return (
+            f"{action(depth - 1)} {rng.choice(['seq', 'par', 'or', ',', ';', 'SEQ', '->', 'and'])} {action(depth - 1)}"
+        )
+
+    several = [action(rng.randrange(5)) for _ in range(3)]
+    clause = rng.choice(
+        [
+            "on a(X) seq b do {}.",
+            "r rule: on a(X) if p(X), X > 1 do {} else {} undo {}.",
+            "action act(X) :- {}.",
+            "on (a within 5) do {} undo {}.",
+            "on a do {} else.",
+            "constraint c: a(X) requires b(X) after within 5.",
+            "always {}.",
+        ]
+    )
+    return clause.format(*several) + "\n"
+
+
 def nested(rng: random.Random, corpus: list[str]) -> str:
     opening, closing = rng.choice(
-        [("(", ")"), ("[", "]"), ("f(", ")"), ("iso(", ")"), ("{", "}"), ("NOT(", ").[a,b]"), ("- ", "")]
+        [
+            ("(", ")"),
+            ("[", "]"),
+            ("f(", ")"),
+            ("iso(", ")"),
+            ("{", "}"),
+            ("NOT(", ").[a,b]"),
+            ("- ", ""),
+            ("possible(", ")"),
+            ("(p -> ", " ; q)"),
+            ("q or (", ")"),
+            ("(x,", "-> y;z)"),
+        ]
     )
     depth = rng.randrange(1, 400)
-    return f"{rng.choice(['h <- ', 'h :- ', ':- ', ''])}{opening * depth}a{closing * (depth - rng.randrange(2))}."
+    start = rng.choice(["h <- ", "h :- ", ":- ", "", "on a do ", "action b :- ", "on "])
+    return f"{start}{opening * depth}a{closing * (depth - rng.randrange(2))}."
 
 
 def mutated(rng: random.Random, corpus: list[str]) -> str:
@@ -86,7 +149,7 @@ def mutated(rng: random.Random, corpus: list[str]) -> str:
 
 
 MAKERS: tuple[Callable[[random.Random, list[str]], str], ...] = (
-    random_characters, random_tokens, random_rule, nested, mutated, mutated, mutated,
+    random_characters, random_tokens, random_rule, random_reaction, nested, mutated, mutated, mutated,
 )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     )
     from etalis.program import Program, compile, compile_file  # noqa: A004
     from etalis.reactive.effects.attempts import Refused, Unknown
+    from etalis.reactive.effects.transaction import Transaction
+    from etalis.reactive.outbox.outbox import Outbox
     from etalis.runtime.comparison import Difference
     from etalis.runtime.lateness.watermark import DeadLetter, Stamp
     from etalis.runtime.reporting.report import Report, ReportError
@@ -48,6 +50,8 @@ else:  # for a type checker every name would be one that `__getattr__` knows
             "etalis.data.values": ("Struct",),
             "etalis.program": ("Program", "compile", "compile_file"),
             "etalis.reactive.effects.attempts": ("Refused", "Unknown"),
+            "etalis.reactive.effects.transaction": ("Transaction",),
+            "etalis.reactive.outbox.outbox": ("Outbox",),
             "etalis.runtime.comparison": ("Difference",),
             "etalis.runtime.lateness.watermark": ("DeadLetter", "Stamp"),
             "etalis.runtime.reporting.report": ("Report", "ReportError"),
@@ -72,6 +76,7 @@ __all__ = [
     "InputError",
     "LimitError",
     "OptionError",
+    "Outbox",
     "Problem",
     "Program",
     "ProgramError",
@@ -84,6 +89,7 @@ __all__ = [
     "SnapshotError",
     "Stamp",
     "Struct",
+    "Transaction",
     "Unknown",
     "compile",
     "compile_file",

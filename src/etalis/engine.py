@@ -20,6 +20,8 @@ from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine
 from etalis.logic.rdf.load import RdfOptions
 from etalis.logic.terms.unify import from_value
+from etalis.reactive.effects.ledger import Settled
+from etalis.reactive.effects.transaction import Transaction
 from etalis.runtime.changes import Change
 from etalis.runtime.core import Ahead, Core, EngineOptions
 from etalis.runtime.delivery import Callback
@@ -28,6 +30,7 @@ from etalis.runtime.knowledge import solutions, solutions_at
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.limits.circuit_breaker import Broken
 from etalis.runtime.limits.limits import Limits
+from etalis.runtime.reactions.committing import committer_of, run_in_pieces
 from etalis.runtime.reporting.inspection import Waiting, count_stores, explain_running, inspect
 from etalis.runtime.reporting.unknown_names import check_reported
 from etalis.runtime.reporting.unknown_options import with_options
@@ -36,6 +39,7 @@ from etalis.runtime.thread_guard import alone
 from etalis.tables.progress import BATCH, Pace, Tell
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
+from etalis.temporal.record_columns import ColumnRows
 from etalis.temporal.time_input import to_instant, to_interval
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
 
     from etalis.pictures.picture import Picture
     from etalis.program import Program
+    from etalis.runtime.reactions.simulation import Simulation
     from etalis.tables.results.unfinished import Unfinished
     from etalis.why.justification import Justification
     from etalis.why.partial import PartialMatches
@@ -70,6 +75,7 @@ class Engine(RuntimeEngine):
         program.compiled.tell_unknown()
         super().__init__(program.compiled, replace(options, goals=_explaining))
         self.program = program
+        self._committer = self.core.committer = committer_of(self.core, options.outbox, options.every)
         self.core.reopen()
 
     def __repr__(self) -> str:
@@ -142,7 +148,11 @@ class Engine(RuntimeEngine):
             if wrong:
                 hint = "rows say all that there is to say; it is for files"
                 raise OptionError(Problem("E338", f"run has no option {wrong[0]} for rows", hint=hint))
-            return super().run(rows)
+            if self._committer is None:
+                return super().run(rows)
+            if isinstance(rows, Mapping):
+                rows = ColumnRows(rows, self.core.inputs.attributes_in_order).rows
+            return run_in_pieces(self._committer, rows, super().run)
         from etalis.formats import run_file
 
         return run_file(self, rows, unit=unit, **given)
@@ -193,6 +203,46 @@ class Engine(RuntimeEngine):
     def notes(self) -> dict[str, Any]:
         """Notes of the host, such as how far it has read: snapshots keep them."""
         return self.core.notes
+
+    # effects
+
+    @alone
+    def commit(self, position: Any = None) -> tuple[Event, ...]:
+        """Write state, position and effects to the outbox, in one transaction; return what was caused by it.
+
+        The position says how far the sources have been read, as JSON holds it: `outbox.restore(program)` returns it.
+        Before that the engine takes in what has become of its effects: where one was not delivered, what its reaction
+        did is undone, and the event `undelivered(Label, Effect)` occurs.
+        """
+        if self._committer is None:
+            hint = "program.engine(outbox=etalis.Outbox('sqlite:///file.db'))"
+            raise OptionError(Problem("E809", "an engine without an outbox commits nothing", hint=hint))
+        return self._committer.commit(position)
+
+    @alone
+    def transactions(self) -> tuple[Transaction, ...]:
+        """Return the transactions of reactions that are not over: effects that wait, and what is stuck."""
+        found = self.core.ledger.unsettled()
+        return found if self._committer is None else tuple(map(self._committer.with_states, found))
+
+    @alone
+    def settle(self, id: str, how: Settled) -> None:  # noqa: A002
+        """Say what has become of a transaction that is stuck: it is `done` as it stands, or `undone` by hand."""
+        settled = self.core.ledger.settle(id, how)
+        if self._committer is not None:
+            self._committer.settle(settled)
+
+    def close(self) -> tuple[Event, ...]:
+        """End the stream: all deadlines pass, and nothing more is taken; with an outbox, commit.
+
+        If strict, refuse rules that never fired.
+        """
+        found = super().close()
+        if self._committer is None:
+            return found
+        caused = self._committer.commit_here()
+        self._committer.close()
+        return (*found, *caused)
 
     def __enter__(self) -> Self:
         """Return the engine: the end of the block is the end of the stream."""
@@ -299,13 +349,23 @@ class Engine(RuntimeEngine):
 
     @alone
     def query(self, goal: str, *, at: Any = None) -> list[dict[str, Any]]:
-        """Return all solutions of a goal over the knowledge as it is now: the values of its variables.
+        """Return all solutions of a goal over knowledge and state as they are now: the values of its variables.
 
         With `at`, a moment within the flag `knowledge_horizon`, over the knowledge as it was after that moment.
         With the flag `store_fired_events`, `stored_event(event(Atom, [Start, End]))` is what was reported so far.
         """
         solver, now = self.core.rules.solver, self.core.state.now
         return solutions(solver, goal) if at is None else solutions_at(solver, goal, to_instant(at), now)
+
+    @alone
+    def simulate(self, action: str) -> Simulation:
+        """Return the path that an action would take now, or how far it gets; nothing changes, no effect is made.
+
+        `print(engine.simulate("pay(ann, bob, 30)"))` shows its steps; the result is true if there is a path.
+        """
+        from etalis.runtime.reactions.simulation import simulate  # of use where someone asks alone
+
+        return simulate(self.core, action)
 
     @alone
     def reload(self, name: str, source: Any, columns: Sequence[str | int] | None = None, *, at: Any = None) -> int:

@@ -21,10 +21,13 @@ from etalis.logic.knowledge.foreign import functions
 from etalis.logic.knowledge.loaders import load_rows
 from etalis.logic.rdf.load import RdfOptions
 from etalis.plan.explain.text import write_text
+from etalis.reactive.effects.check import tell_repeated_effects
 from etalis.reactive.effects.registry import RETRIES, EffectRegistry
+from etalis.reactive.effects.sink import EffectSink
+from etalis.reactive.outbox.outbox import Outbox, refuse_begun
 from etalis.runtime.comparison import Difference, compare_matches
 from etalis.runtime.compiled import NOTHING, CompiledProgram, compile_text
-from etalis.runtime.core import Ahead, EngineOptions
+from etalis.runtime.core import COMMIT_EVERY, Ahead, EngineOptions
 from etalis.runtime.engine import restore
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.reporting.report import Report
@@ -247,6 +250,7 @@ class Program:
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
         limits: Mapping[str, object] = NOTHING, ahead: Ahead = None,
         wall: Callable[[], Any] | None = None, strict: bool = False, justification: str | None = None,
+        effects: EffectSink | None = None, outbox: Outbox | None = None, every: int = COMMIT_EVERY,
     ) -> Engine:  # fmt: skip
         """Return a fresh engine for one stream of events.
 
@@ -257,14 +261,18 @@ class Program:
         further ahead of the latest time before it, or of the clock `wall` if there is one, is a dead letter and moves
         nothing. `strict` makes errors of what `engine.report` would say. `justification` is `off`, `ids` (events know
         the numbers of the inputs they are made of, as with `parts`) or `full` (`engine.justify` explains them).
+
+        Effects of reactions are made at once, by the functions of the program. With `effects=etalis.effects.dry()` none
+        is made. With an `outbox` they are delivered after a commit, of which there is one at the end and after `every`
+        rows that `run` takes, and whenever `engine.commit(position)` is called.
         """
-        return Engine(
-            self,
-            EngineOptions(
-                policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict,
-                justification,
-            ),
+        options = EngineOptions(
+            policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict,
+            justification, None, effects, outbox, every,
         )  # fmt: skip
+        if outbox is not None:
+            refuse_begun(outbox, self.name)
+        return Engine(self, options)
 
     @with_options
     def restore(
@@ -273,6 +281,7 @@ class Program:
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
         limits: Mapping[str, object] = NOTHING, ahead: Ahead = None,
         wall: Callable[[], Any] | None = None, strict: bool = False, justification: str | None = None,
+        effects: EffectSink | None = None, outbox: Outbox | None = None, every: int = COMMIT_EVERY,
     ) -> Engine:  # fmt: skip
         """Return an engine that goes on from a snapshot and the deltas after it, in the order they were taken.
 
@@ -281,8 +290,10 @@ class Program:
         """
         options = EngineOptions(
             policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict,
-            justification,
+            justification, None, effects, outbox, every,
         )  # fmt: skip
+        if effects is None and outbox is None:
+            tell_repeated_effects(self.compiled.tree)
         return restore(partial(Engine, self), data, options)
 
     @overload

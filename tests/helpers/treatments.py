@@ -22,6 +22,8 @@ from etalis.testing.backends import (
     against_tables,
     as_expected,
     compiled,
+    conditions_of,
+    go_on,
     push_all,
     push_steps,
     run_columns,
@@ -64,11 +66,11 @@ def restored_at(case: Case, policy: str | None, point: int) -> Outcome:
     def drive(engine: Engine, case: Case) -> Iterator[Event]:
         for step in case.steps[:point]:
             yield from take(engine, step)
-        errors.extend(engine.errors)
-        engine = engine.program.restore(engine.snapshot(), on_error=errors.append)
+        errors.extend(conditions_of(engine.errors))
+        engine = go_on(engine, engine.snapshot(), on_error=errors.append)
         yield from push_all(engine, replace(case, steps=case.steps[point:]))
 
-    return replace(run_engine(case, policy, drive), reported=tuple(map(str, errors)))
+    return replace(run_engine(case, policy, drive), reported=tuple(map(str, conditions_of(errors))))
 
 
 def restored_everywhere(case: Case, policy: str | None) -> Outcome:
@@ -78,15 +80,15 @@ def restored_everywhere(case: Case, policy: str | None) -> Outcome:
     def drive(engine: Engine, case: Case) -> Iterator[Event]:
         program, chain = engine.program, [engine.snapshot()]
         for step in case.steps:
-            engine = program.restore(*chain, on_error=errors.append)
+            engine = go_on(engine, *chain, on_error=errors.append)
             yield from take(engine, step)
             chain.append(engine.snapshot(since=chain))
             assert program.restore(*chain).snapshot() == program.restore(engine.snapshot()).snapshot()
-        engine = program.restore(*chain, on_error=errors.append)
+        engine = go_on(engine, *chain, on_error=errors.append)
         if case.is_closed:
             yield from engine.close()
 
-    return replace(run_engine(case, policy, drive), reported=tuple(map(str, errors)))
+    return replace(run_engine(case, policy, drive), reported=tuple(map(str, conditions_of(errors))))
 
 
 def _as_rows(case: Case, policy: str | None) -> Outcome:
@@ -162,13 +164,14 @@ def _justified_restored(case: Case, policy: str | None) -> Outcome:
 
     def drive(engine: Engine, case: Case) -> Iterable[Event]:
         found = [event for step in case.steps[:point] for event in take(engine, step)]
-        errors.extend(engine.errors)
-        engine = engine.program.restore(engine.snapshot(), on_error=errors.append)
+        errors.extend(conditions_of(engine.errors))
+        engine = go_on(engine, engine.snapshot(), on_error=errors.append)
         found += push_all(engine, replace(case, steps=case.steps[point:]))
         check_justifications(case, policy, engine, found)
         return found
 
-    return replace(run_engine(case, policy, drive, justification="full"), reported=tuple(map(str, errors)))
+    outcome = run_engine(case, policy, drive, justification="full")
+    return replace(outcome, reported=tuple(map(str, conditions_of(errors))))
 
 
 def _held(case: Case, policy: str | None) -> Outcome:
@@ -267,6 +270,11 @@ def _runs(case: Case) -> bool:
     return not case.errors
 
 
+def _is_explained(case: Case) -> bool:
+    """Tell whether all that occurs is explained: what reactions raise is not yet."""
+    return _runs(case) and not compiled(case).compiled.reactions
+
+
 def _is_finite(case: Case) -> bool:
     return not case.errors and case.is_plain and case.is_closed
 
@@ -285,7 +293,7 @@ def _is_repeatable(case: Case) -> bool:
         return False
     program = compiled(case).compiled
     acts = program.effects or program.acts_on_run or program.reads_clock or knowledge_changes(program.tree)
-    return not (acts or program.signatures)
+    return not (acts or program.signatures or program.reactions)
 
 
 TREATMENTS: Mapping[str, Treatment] = {
@@ -298,8 +306,8 @@ TREATMENTS: Mapping[str, Treatment] = {
         Treatment("reparsed", _reparsed, _runs),
         Treatment("unshared", _unshared, _runs),
         Treatment("parts", _with_parts, _runs),
-        Treatment("justified", _justified, _runs),
-        Treatment("justified-restored", _justified_restored, lambda case: _runs(case) and case.output is None),
+        Treatment("justified", _justified, _is_explained),
+        Treatment("justified-restored", _justified_restored, lambda case: _is_explained(case) and case.output is None),
         Treatment("held", _held, _is_orderless),
         Treatment("corrected", _corrected, _is_repeatable),
         Treatment("revised", _revised, _is_repeatable),

@@ -65,6 +65,7 @@ def test_a_browser_takes_part_where_there_is_one(
     monkeypatch.setattr(run, "find_java", lambda: (None, "no Java"))
     monkeypatch.setattr(run, "run_steps", lambda found, beside: steps.extend(step.name for step in found) or True)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(run, "DEBIAN", Path("/nowhere"))
     assert run.test()
     assert "browser" not in steps
     assert "The browser tests did not run: no Chromium on the PATH.\n" in capsys.readouterr().out
@@ -73,6 +74,34 @@ def test_a_browser_takes_part_where_there_is_one(
     assert run.test()
     assert steps[-1] == "browser"
     assert "browser" not in capsys.readouterr().out
+
+
+def test_a_server_takes_part_where_there_is_one(
+    run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps: list[str] = []
+    locks: list[str] = []
+    monkeypatch.setattr(run, "prepare", lambda *names, folder=None: locks.extend(names))
+    monkeypatch.setattr(run, "find_java", lambda: (None, "no Java"))
+    monkeypatch.setattr(run, "run_steps", lambda found, beside=(): steps.extend(step.name for step in found) or True)
+    monkeypatch.setattr(run, "DEBIAN", tmp_path / "postgresql")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run.test()
+    assert run.nightly()
+    assert "postgres" not in {*steps, *locks}
+    missing = f"The PostgreSQL tests did not run: no server on the PATH or in {tmp_path / 'postgresql'}.\n"
+    assert missing in capsys.readouterr().out
+    for version in ("9.6", "15"):
+        folder = tmp_path / "postgresql" / version / "bin"
+        folder.mkdir(parents=True)
+        (folder / "postgres").write_text("#!/bin/sh\n")
+    assert run.find_postgres() == str(folder)
+    assert run.test()
+    assert steps[-1] == "postgres"
+    assert "postgres" in locks
+    assert run.nightly()
+    assert steps[-1] == "postgres"
+    assert "PostgreSQL" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -127,13 +156,14 @@ def test_the_locks_are_made_from_what_the_project_asks_for() -> None:
     extras = project["optional-dependencies"]
     asked = {
         name: set((ROOT / "requirements" / f"{name}.in").read_text().splitlines())
-        for name in ("core", "test", "spark", "kafka")
+        for name in ("core", "test", "spark", "kafka", "postgres")
     }
     assert set(project["dependencies"]) <= asked["core"]
     assert set(extras["dev"]) <= asked["core"] | asked["test"]
     assert set(extras["rdf"]) <= asked["test"]
     assert set(extras["spark"]) <= asked["spark"]
     assert set(extras["kafka"]) <= asked["kafka"]
+    assert set(extras["postgres"]) <= asked["postgres"]
 
 
 def test_the_lowest_lock_holds_the_floors_of_what_the_project_asks_for() -> None:

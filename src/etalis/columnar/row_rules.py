@@ -55,7 +55,8 @@ class RowRules:
         self.kinds = list(self.processors)
         self.begun = 0  # how many rows of the last batch have been begun
         self.found: list[Found] = []  # and what they caused
-        self.is_timed = any(_is_timed(planned.head) for i, (planned, _) in enumerate(whole.rules) if i in set(rules))
+        mine = [planned.head for i, (planned, _) in enumerate(whole.rules) if i in set(rules)]
+        self.is_timed = any(map(_is_timed, mine)) or (whole.reacts and whole.has_timers)
 
     def ticks(self) -> list[Tick]:
         """Return the time points of these rules that are to come."""

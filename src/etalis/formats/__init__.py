@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Any, assert_never
+from typing import IO, Any, assert_never
 
 from etalis.data.files import FORMATS, STANDARD_INPUT, File, find_files, format_of, reading_file
 from etalis.data.values import format_value
@@ -28,12 +28,10 @@ from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema, re
 from etalis.formats.table import column_names
 from etalis.formats.written import SECONDS, TimeForm, clause_of, json_of, moment_of
 from etalis.logic.rdf.given_terms import to_name
+from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
-
-if TYPE_CHECKING:
-    from etalis.runtime.engine import RuntimeEngine
 
 __all__ = [
     "FORMATS",
@@ -156,7 +154,7 @@ def feed(
     """
     known = raise_bad(items) if on_bad is None else items
     core = engine.core
-    background = core.program.background
+    background, committer = core.program.background, core.committer
     for item in known if as_given else in_order(known):
         try:
             match item:
@@ -167,7 +165,7 @@ def feed(
                 case Row(event, _, str(name)):
                     yield from engine.push(event.name, *event.args, at=Stamp(exact_interval(event), id=name))
                 case Row(event, _) if event.name in engine.core.program.implied or event.sign < 0:
-                    yield from engine.run((event,))  # its attributes have been found by their names
+                    yield from RuntimeEngine.run(engine, (event,))  # its attributes have been found by their names
                 case Row(event, _):
                     yield from engine.push(event.name, *event.args, at=exact_interval(event))
                 case Pause(to, _):
@@ -181,6 +179,8 @@ def feed(
             if on_bad is None:
                 raise item.place.blame(error) from error
             on_bad(Bad(item.place, item.place.blame(error).problems[0]))
+        if committer is not None and isinstance(item, Row):
+            yield from committer.count(1)
     if not as_given:
         yield from engine.close()
 

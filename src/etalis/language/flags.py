@@ -301,6 +301,12 @@ def rule_settings(default: Settings, rule: Rule) -> tuple[str, int | None]:
     return policy, min(windows, default=None)
 
 
+def priority_of(rule: Rule) -> int:
+    """Return the priority of a reaction, by its hidden rule: of several the last one holds."""
+    given = [found for p in rule.properties if p.name == "priority" and isinstance(found := _constant(p.value), int)]
+    return given[-1] if given else 0
+
+
 def flag_problems(flag: SetFlag) -> Iterator[Problem]:
     """Yield what is wrong with one `set_flag`."""
     row = FLAGS.get(flag.name)

@@ -14,10 +14,28 @@ from etalis.language.check.goals import Indicator
 from etalis.language.read.imports import Reader
 from etalis.language.read.modules import resolve
 from etalis.language.read.parser import parse_collect
-from etalis.language.syntax import Clause, Item, LabelProperty, Rule, Tree, Trigger
+from etalis.language.syntax import (
+    ActionClause,
+    Clause,
+    Constraint,
+    Item,
+    LabelProperty,
+    Reaction,
+    Rule,
+    Tree,
+    Trigger,
+)
 
 _TOO_MANY = "E119"  # the rest of the text was not read
-_NOUNS = {Rule: "rule", Clause: "clause", Trigger: "trigger", LabelProperty: "property"}
+_NOUNS = {
+    Rule: "rule",
+    Clause: "clause",
+    Trigger: "trigger",
+    LabelProperty: "property",
+    Reaction: "reaction",
+    ActionClause: "action",
+    Constraint: "constraint",
+}
 
 
 @dataclass(slots=True)

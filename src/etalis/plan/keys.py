@@ -86,8 +86,9 @@ def find_partitioning(heads: Sequence[p.Head], tree: Tree | None = None) -> Part
     nodes = [(part, node) for part in parts for node in p.walk(part.body)]
     told = () if tree is None else (*find_effects(tree), *find_lessons(tree))
     obstacles = [*_whole_program(nodes), *(Reason(None, text) for text in told)]
+    obstacles += [Reason(head.label, "it may read and change state that others read") for head in heads if head.hidden]
     return Partitioning(
-        _groups(parts),
+        _groups([part for part in parts if not part.head.hidden]),
         tuple(dict.fromkeys(obstacles)),
         any(isinstance(node, p.Tick) for _, node in nodes),
     )

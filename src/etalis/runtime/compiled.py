@@ -14,8 +14,10 @@ from etalis.errors import Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.check.checks import check_rules, check_text
 from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
+from etalis.language.check.outline import Outline
 from etalis.language.flags import Settings, settings
 from etalis.language.outer.strata import MadeAtom, find_levels, find_stages
+from etalis.language.reactive.reactions import refuse_uncorrected
 from etalis.language.read.imports import Reader
 from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
@@ -70,7 +72,8 @@ def compile_tree(
         raise ProgramError(*errors)
     program = CompiledProgram(tree, tuple(problems), settings(tree, flags), strict=strict)
     if program.settings.corrects:
-        refused = [*refuse_effects(tree, program.settings), *program.refuse_reactions("where matches are taken back")]
+        refused = [*refuse_effects(tree, program.settings), *refuse_uncorrected(Outline(tree), program.settings)]
+        refused += program.refuse_reactions("where matches are taken back")
         if refused:
             raise ProgramError(*refused)
     return program

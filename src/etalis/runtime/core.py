@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import partial
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from functools import cached_property, partial
+from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 from etalis.errors import ConditionError, EventError, OptionError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
@@ -19,6 +19,13 @@ from etalis.language.lower import run_directives
 from etalis.language.steps import Reset, RuleStep, Spy
 from etalis.logic.builtins.time import no_clock
 from etalis.logic.machine.machine import Code
+from etalis.reactive.effects.ledger import Ledger
+from etalis.reactive.effects.sink import EffectSink
+from etalis.reactive.execution import SearchLimits
+from etalis.reactive.outbox.outbox import Outbox
+from etalis.reactive.outbox.sink import sink_of
+from etalis.reactive.search import Search
+from etalis.reactive.terms import ActionProgram
 from etalis.runtime.changes import Changes
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.delivery import Delivery
@@ -29,6 +36,7 @@ from etalis.runtime.lateness.lateness import Disorder
 from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters, Stamp, describe_background
 from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.limits.limits import Guard, guard_of
+from etalis.runtime.reactions.turns import make_reactor, refuse_illegal
 from etalis.runtime.record.corrected_inputs import CorrectedInputs
 from etalis.runtime.reporting.evidence import Evidence
 from etalis.runtime.reporting.failures import Failures
@@ -41,6 +49,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import show_moment, to_seconds, to_time
 
 T = TypeVar("T")
+COMMIT_EVERY = 1_000
 LEVELS = ("off", "ids", "full")
 Ahead: TypeAlias = float | str | timedelta | None  # seconds, a duration as text such as "10 min", -1 for no bound
 
@@ -62,6 +71,9 @@ class EngineOptions:
     strict: bool = False
     justification: str | None = None
     goals: Callable[[Any, tuple[str, int]], Code] | None = None  # the code of goals that explain
+    effects: EffectSink | None = None  # instead of the functions that the program has for them
+    outbox: Outbox | None = None
+    every: int = COMMIT_EVERY  # inputs between two commits of `run`
 
     def level(self, *, flagged: bool) -> str:
         """Return what is kept for explanations: `off`, `ids` of inputs, or `full`; the flag says full."""
@@ -70,6 +82,13 @@ class EngineOptions:
             hint = "justification: off, ids or full"
             raise OptionError(Problem("E339", f"there is no level of justification {level}", hint=hint))
         return "ids" if level == "off" and self.parts else level
+
+
+class Committing(Protocol):
+    """What commits an engine to its outbox."""
+
+    def count(self, rows: int) -> tuple[Event, ...]:
+        """Note that rows were taken, and commit where it is time."""
 
 
 class Core:
@@ -100,6 +119,9 @@ class Core:
         self.state = self.rules.state
         self.changes = Changes(self.state, solver.database, self.fail, self.rules.record)
         self.run_loop.begin(self.rules, self.changes)
+        self.ledger = Ledger()
+        self.sink = sink_of(program.tree, program.effect_registry, options.effects, options.outbox)
+        self.committer: Committing | None = None
         self.notes: dict[str, Any] = {}  # of the host, such as how far it has read: snapshots keep them
         self.dead_letters = DeadLetters(options.on_dead_letter, strict=options.strict)
         self.disorder: Disorder | None = None
@@ -119,6 +141,8 @@ class Core:
         self.record = self.rules.record
         if self.record is not None and self.disorder is not None and self.disorder.history is not None:
             self.record.source = CorrectedInputs(self.disorder.history)
+        refuse_illegal(self)
+        self.run_loop.reactor = make_reactor(self)
         settings = with_ahead(with_limits(program.settings, options.limits), options.ahead)
         self.guard = guard_of(settings, self.rules, self.disorder, self.fail, self.dead_letters)
         wall = options.wall
@@ -127,6 +151,13 @@ class Core:
     def horizon_of(self, bound: int | None, wall: Callable[[], int] | None) -> Horizon | None:
         """Return what refuses events from the future, if there is a bound."""
         return None if bound is None else Horizon(bound, wall, self.state, self.disorder, self.dead_letters)
+
+    @cached_property
+    def search(self) -> Search:
+        """What finds the executions of actions."""
+        settings = self.program.settings
+        limits = SearchLimits(settings.max_path, settings.max_tries)
+        return Search(self.rules.conditions.solver, ActionProgram.of(self.program.tree), limits)
 
     # events
 

@@ -24,11 +24,13 @@ from etalis.language.named_attributes import place_in_rule
 from etalis.language.outer.check_outer import find_cycles
 from etalis.language.reactive.check_constraints import no_properties
 from etalis.language.reactive.constraints import tells_violation
+from etalis.language.reactive.reach import has_effects, raises_later
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import event_rules, events_in, knowledge_changes, label_properties
 from etalis.language.same_rule import fits
 from etalis.language.steps import Assign, DeleteRule, InsertRule, Reset, RuleStep, Spy, Withdraw
 from etalis.language.syntax import LabelProperty, Property, Rule, Tree, Var
+from etalis.language.traversal import actions_of
 from etalis.logic.knowledge.facts import change_facts
 from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import from_value
@@ -122,6 +124,7 @@ class RuleSet:
             derivations,
         )  # fmt: skip
         self.conditions.acts = derivations is None
+        self.turns: list[tuple[str, str, list[Any]]] = []  # the code of reactions, which do not change
         self.rules: list[Pair] = []
         self.lives: dict[int, RuleLife] = {}
         self.resets: list[tuple[int, int]] = []  # when all that waited was dropped: the input before, the moment
@@ -143,7 +146,15 @@ class RuleSet:
             for rule, head in zip(program.rules, program.plans(policy, parts=parts), strict=True):
                 self._add(rule, head, not program.effects)
             self.first = tuple(self.rules)
+        self.heads.numbered = self._find_numbered()
         self.compile()
+
+    def _find_numbered(self) -> frozenset[int]:
+        """Return the rules of reactions whose matches are told from equal ones: what they do outside has keys."""
+        outline = Outline(self.program.tree)
+        hidden = [planned.number for planned, _ in self.rules if planned.head.hidden]
+        pairs = zip(hidden, self.program.reactions, strict=True)
+        return frozenset(n for n, reaction in pairs if any(has_effects(a, outline) for a in actions_of(reaction)))
 
     def _begin_record(self) -> KeptPast:
         """Return what keeps the past for explanations: as far as its own horizon, else that of late events."""
@@ -214,10 +225,12 @@ class RuleSet:
             if made.feeds is None and self.log is not None:
                 made.feeds = _nothing
         self.sources = compiler.sources
+        self.sources += self.turns
         self.numbered = self.log is not None or compiler.reads_numbers()
         self.has_timers = any(p.falls_due(e.node) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules
         )
+        self.has_timers = self.has_timers or raises_later(self.program.tree)
         self.compiled = True
 
     def _infer_types(self) -> Typing:

@@ -100,8 +100,28 @@ class RunLoop:
 
         A round of one event, as most are, needs no sorting.
         """
-        queue, most = self.state.queue, self.program.settings.max_derivations
         out: list[Raw] = []
+        self._settle_queue(out)
+        return tuple([new_event(Event, raw) for raw in out])
+
+    def settle_reacting(self) -> tuple[Event, ...]:
+        """Do as `settle_now`, where there are reactions; most often one has its turn, and nothing follows from it."""
+        state, reactor = self.state, self.reactor
+        assert reactor is not None
+        out: list[Raw] = []
+        self.made = self._settle_queue(out) if state.queue else 0
+        turns, reacting = 0, state.reacting
+        if len(reacting) == 1:
+            turns, raw = 1, reacting.pop()
+            raw[2].react(raw)
+        if reacting or state.steps:
+            reactor.begin(turns)
+            self.settle(out)
+        return tuple([new_event(Event, raw) for raw in out]) if out else ()
+
+    def _settle_queue(self, out: list[Raw]) -> int:
+        """Process what is queued, of rules that tell no event from another; return how many events there were."""
+        queue, most = self.state.queue, self.program.settings.max_derivations
         made = 0
         while queue:
             if len(queue) > 1 or made == most or queue[0][2].grows:
@@ -117,11 +137,7 @@ class RunLoop:
                 out.append(raw)
             if feeds is not None:
                 feeds(raw)
-        if self.state.reacting:
-            self.count_anew()
-            self.made = made
-            self.settle(out)
-        return tuple([new_event(Event, raw) for raw in out])
+        return made
 
     def settle_numbered(self) -> tuple[Event, ...]:
         """Process what generated code has queued, where events are told apart; return what is reported."""
@@ -267,6 +283,17 @@ class RunLoop:
                 self.move_to(step.end, out)
             self.made = 0
             self._raise(step, out)
+            self.settle(out)
+        finally:
+            self.taking = taking
+
+    def occur_now(self, name: str, args: tuple[Any, ...], out: list[Raw]) -> None:
+        """Process an event of the engine's own, at the time reached, and what was asked for before it."""
+        now = self.state.now
+        taking, self.taking = self.taking, True
+        try:
+            self.count_anew()
+            self._raise(Occur(name, args, now, now), out)
             self.settle(out)
         finally:
             self.taking = taking

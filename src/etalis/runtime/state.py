@@ -292,7 +292,7 @@ Reported = bool | Callable[..., bool]  # of every event of a kind, or of those w
 class HeadKind(EventKind):
     """The kind of a rule's events, with what the engine does with them."""
 
-    __slots__ = ("alive", "feeds", "grows", "live", "made", "number", "reported", "shape")
+    __slots__ = ("alive", "feeds", "grows", "live", "made", "number", "react", "reported", "shape")
 
     def __init__(
         self, name: str, arity: int, rule: str, attributes: tuple[str, ...], made: Made, reported: Reported
@@ -304,6 +304,7 @@ class HeadKind(EventKind):
         self.number = 0  # of the rule in its engine
         self.live = self  # of a second engine: the same kind in the one that runs
         self.feeds: Callable[[Raw], None] | None = None
+        self.react: Callable[[Raw], None] | None = None  # of a reaction: its turn for a match
         self.shape = SLOT
         self.grows = False  # whether attributes may become larger without end
 

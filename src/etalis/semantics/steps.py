@@ -42,7 +42,7 @@ from etalis.semantics.matches import (
     settled,
     whole,
 )  # fmt: skip
-from etalis.semantics.reactions import ModelReactor, reactor_of
+from etalis.semantics.reactions import ModelReactor, ReactionNotes
 from etalis.semantics.rules import Rules
 from etalis.temporal.event import Event, brief, sort_key
 from etalis.temporal.relation import relations
@@ -61,12 +61,14 @@ def run(
     output: Callable[[str], object] | None = None,
     changes: Iterable[tuple[int, str, bool, tuple[Value, ...]]] = (),
     notes: RunNotes | None = None,
+    reactions: ReactionNotes | None = None,
 ) -> list[Event]:
     """Return all events that a program derives from a finite stream, and those that its goals raise, in order.
 
     `policy` replaces the program's default (a rule's own goes before it); nothing after `until` happens; errors of
     conditions are added to `errors`; what goals write goes to `output`. `changes` are facts from outside: when they
-    come (True) or go (False). Into `notes` goes what contributes to each event, by the inputs' places from 1 on.
+    come (True) or go (False). Into `notes` goes what contributes to each event, by the inputs' places from 1 on, into
+    `reactions` what these did.
     """
     given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
@@ -82,8 +84,7 @@ def run(
         solver.database.keep_versions(_EVER, lambda: len(world.record))
         noted = notes.changes
         solver.database.note_change = lambda before: noted.append((len(world.record), before))
-    turn = lambda match: None  # noqa: E731
-    reactor = reactor_of(program, turn, found.max_reactions)
+    reactor = ModelReactor(program, found, solver, world, ReactionNotes() if reactions is None else reactions)
     history = _History(world, run_state, found.max_derivations, lambda until: _change(solver, waiting, until), reactor)
     conclude = lambda rule, x, scope: _conclude(rule, x, scope, history)  # noqa: E731
     history.rules = Rules(program, found, world, conclude, reactor.rules)

@@ -7,24 +7,27 @@ A backend imports what it needs when it runs.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from etalis.cases.atoms import write_time
 from etalis.cases.case_file import Advance, Case, Change, Delete, Files, Insert, Step, reader_of
 from etalis.cases.outcomes import Outcome
-from etalis.errors import EtalisError, InputError, Problem, ProgramWarning
+from etalis.errors import ConditionError, EtalisError, Failure, InputError, Problem, ProgramWarning
 from etalis.temporal.event import Event, EventKind, new_event
-from etalis.temporal.interval import MICROSECONDS
+from etalis.temporal.interval import MICROSECONDS, to_time
+from etalis.testing.recorded_effects import RecordedEffects
 
 if TYPE_CHECKING:
     from etalis.data.values import Value
     from etalis.engine import Engine
     from etalis.language.syntax import Tree
     from etalis.program import Program
+    from etalis.runtime.engine import RuntimeEngine
     from etalis.runtime.reporting.report import RejectedEvents, Silent, Unread
 
 
@@ -119,11 +122,60 @@ def run_engine(
 ) -> Outcome:  # fmt: skip
     """Run an engine in a way of its own."""
     written: list[str] = []
-    engine = compiled(case).engine(policy=policy, output=written.append, parts=parts, justification=justification)
+    sink = RecordedEffects(case.refused)
+    engine = sink.engine = compiled(case).engine(
+        policy=policy, output=written.append, parts=parts, justification=justification, effects=sink
+    )  # fmt: skip
     events = tuple(drive(engine, case))
     told = tuple(map(str, engine.program.problems))
-    errors, notes = tuple(map(str, engine.errors)), partial(report_notes, engine)
-    return Outcome(events, errors, warnings=told, output="".join(written), notes=notes)
+    errors, notes = tuple(map(str, conditions_of(engine.errors))), partial(report_notes, engine)
+    found = Outcome(events, errors, warnings=told, output="".join(written), effects=tuple(sink.lines), notes=notes)
+    return with_reactions(found, sink.engine, sink.failures)
+
+
+def go_on(engine: Engine, *data: bytes, on_error: Callable[[ConditionError], object]) -> Engine:
+    """Return the engine of a case restored from snapshots; what it does outside is written down behind the rest."""
+    sink = engine.core.sink
+    assert isinstance(sink, RecordedEffects)
+    sink.failures += failures_of(engine.errors)
+    found = sink.engine = engine.program.restore(*data, on_error=on_error, effects=sink)
+    return found
+
+
+def conditions_of(errors: Iterable[ConditionError]) -> list[ConditionError]:
+    """Return the errors of conditions, without reactions that had no execution."""
+    return [error for error in errors if not isinstance(error, Failure)]
+
+
+def failures_of(errors: Iterable[ConditionError]) -> list[str]:
+    """Return the reactions that had no execution as cases have them."""
+    several = [error for error in errors if isinstance(error, Failure)]
+    times = [tuple(map(to_time, each.interval)) for each in several]
+    return [
+        failure_line(each.reaction, start, end, each.why, each.failed, each.reached)
+        for each, (start, end) in zip(several, times, strict=True)
+    ]
+
+
+def failure_line(label: str, start: int, end: int, why: str, failed: str, reached: Sequence[str]) -> str:
+    """Write a reaction that had no execution: label, interval and kind, then what failed after which steps."""
+    times = write_time(end) if start == end else f"{write_time(start)}..{write_time(end)}"
+    return f"{label} {times} {why}: {failed}; reached {', '.join(reached)}"
+
+
+def with_reactions(outcome: Outcome, engine: RuntimeEngine, failures: Iterable[str] = ()) -> Outcome:
+    """Return an outcome with the state at the end, and the failures of an engine behind those before."""
+    store = engine.core.rules.solver.database.state
+    facts = None if store is None else facts_in(store.facts())
+    return replace(outcome, state=facts, failures=(*failures, *failures_of(engine.errors)))
+
+
+def facts_in(facts: Iterable[tuple[tuple[str, int], Iterable[Any]]]) -> tuple[Value, ...]:
+    """Return the facts of a state in order, as values."""
+    from etalis.logic.terms.unify import to_value
+
+    terms = [(name, *row) if row else name for (name, _), rows in facts for row in rows]
+    return tuple(value for value in map(to_value, terms) if value is not None)
 
 
 def report_notes(engine: Engine) -> list[str]:
@@ -174,17 +226,23 @@ def run_semantics(case: Case, policy: str | None) -> Outcome:
     """The meaning, up to the last moment the stream tells of; errors and warnings are the engine's affair."""
     from etalis.language.read.modules import load
     from etalis.semantics import steps as semantics
+    from etalis.semantics.reactions import ReactionNotes
 
     program = load(case.origin, read=case.read)
+    reactions = ReactionNotes(case.refused)
     until = last_moment(case)
     changes = [(c.at, c.name, c.known, c.args) for c in case.steps if isinstance(c, Change)]
     written: list[str] = []
     model = semantics.run(
         program, typed_events(program, case), policy=policy, until=until, changes=changes, output=written.append,
-        **dict(case.options),
+        reactions=reactions, **dict(case.options),
     )  # fmt: skip
     events = tuple(semantics.reported(program, model))
-    return Outcome(events, case.reported, warnings=case.warnings, output="".join(written))
+    failures = tuple(failure_line(*failure) for failure in reactions.failures)
+    return Outcome(
+        events, case.reported, warnings=case.warnings, output="".join(written), state=facts_in(reactions.state.items()),
+        effects=tuple(reactions.effects), failures=failures,
+    )  # fmt: skip
 
 
 def last_moment(case: Case) -> int | None:
@@ -222,7 +280,8 @@ def run_columns(size: int) -> Run:
         found = [e for low in range(0, len(stream), size) for e in run.process(gather(stream[low : low + size], types))]
         found.extend(run.close())
         events = as_expected(case, found) if run.is_mixed else tuple(found)
-        return Outcome(events, tuple(map(str, run.errors)), warnings=tuple(map(str, program.problems)))
+        errors = tuple(map(str, conditions_of(run.errors)))
+        return with_reactions(Outcome(events, errors, warnings=tuple(map(str, program.problems))), run.engine)
 
     return run
 
@@ -267,6 +326,8 @@ def against_tables(case: Case) -> str | None:
         return "a table has events alone, and an end"
     if case.output is not None:
         return "goals write something"
+    if case.effects is not None:
+        return "reactions have effects"
     return None if ends == sorted(ends) else "events are not in order of time"
 
 

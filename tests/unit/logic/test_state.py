@@ -330,7 +330,7 @@ def test_a_list_longer_than_the_recursion_limit_is_a_fact() -> None:
 def test_a_host_does_not_change_state() -> None:
     program = etalis.compile(":- state stock/2. stock(a, 1). many(X) <- a(X) where (stock(X, N), N > 0).")
     with pytest.raises(EtalisError, match="stock/2, which is state: only actions change it"):
-        program.load("stock", [("a", 2)])
+        program.load_facts("stock", [("a", 2)])
     engine = program.engine()
     for change in (engine.assert_fact, engine.retract_fact):
         with pytest.raises(EtalisError, match="stock/2, which is state: only actions change it"):

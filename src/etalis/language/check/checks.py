@@ -32,6 +32,11 @@ from etalis.language.lint.single_variables import CODES as SINGLE
 from etalis.language.lint.single_variables import check_single
 from etalis.language.outer.check_outer import check_outer
 from etalis.language.reactive.check_constraints import check_constraints
+from etalis.language.reactive.cycles import check_cycles
+from etalis.language.reactive.goals import check_tests
+from etalis.language.reactive.reactions import check_reactions
+from etalis.language.reactive.state import check_state
+from etalis.language.reactive.variables import check_variables
 from etalis.language.read.imports import Reader, read_nothing
 from etalis.language.read.modules import resolve
 from etalis.language.read.parser import parse_collect
@@ -53,6 +58,11 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_recursion,
     check_bounds,
     check_effects,
+    check_state,
+    check_tests,
+    check_variables,
+    check_reactions,
+    check_cycles,
     check_idle,
     check_redundancy,
 )
@@ -60,9 +70,12 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
 
 # Findings that need not be told where one of others holds the same place: a variable that occurs once, a condition
 # that never holds.
-_EXPLAINED_BY = dict.fromkeys(SINGLE, frozenset({"E204", "E214", "E216", "W205", "W217"}))
+_EXPLAINED_BY = dict.fromkeys(SINGLE, frozenset({"E204", "E214", "E216", "E275", "E276", "W205", "W217"}))
 _EXPLAINED_BY |= {"W219": frozenset({"W231"}), "W231": frozenset({"W218", "W220", "W223"})}
 _EXPLAINED_BY |= {"W226": frozenset({"W221"})}
+_AROUND_RULES = (
+    s.EventDeclaration | s.Clause | s.Declare | s.KnowledgeDeclaration | s.SetFlag | s.StateDeclaration | s.ActionClause
+)
 # What a clause that could not be read may explain: its label, its export, its name.
 _EXPLAINED_BY_GAPS = frozenset({"E217", "E221", "E227"})
 
@@ -103,8 +116,7 @@ def check_rules(program: s.Tree, rules: Iterable[s.Rule]) -> list[Problem]:
     around = [
         item
         for item in program.items
-        if isinstance(item, s.EventDeclaration | s.Clause | s.Declare | s.KnowledgeDeclaration | s.SetFlag)
-        or (isinstance(item, s.LabelProperty) and item.label in labels)
+        if isinstance(item, _AROUND_RULES) or (isinstance(item, s.LabelProperty) and item.label in labels)
     ]
     return check(s.Tree((*around, *added), program.span))
 

@@ -10,7 +10,7 @@ from etalis.language.check.names import triggered
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, written
 from etalis.language.flags import Settings
-from etalis.language.syntax import Compound, Const, Term, Tree, Trigger, Var
+from etalis.language.syntax import Compound, Const, Raise, Term, Tree, Trigger, Var
 from etalis.language.traversal import subterms
 from etalis.logic.builtins.time import CURRENT
 
@@ -51,6 +51,7 @@ def _changing(body: Term, outline: Outline) -> Iterator[Problem]:
     hint = "call facts and clauses that do not change; what changes belongs in a rule: seen(X) <- made(X) where ..."
     changed = {key for goal, role in outline.goals if role != "directive" for key in _changed(goal)}
     changed |= {(name, arity) for (_, arity), changes in outline.learned.items() for name, _ in changes}
+    changed |= set(outline.state)
     called, effects = reach(body, outline)
     effects += [kind(*key) for key in called if key in changed or key[0] in CURRENT]
     for what in dict.fromkeys(effects):
@@ -76,17 +77,19 @@ def reach(goal: Term, outline: Outline) -> tuple[list[g.Indicator], list[str]]:
 def _changed(goal: Term) -> Iterator[g.Indicator]:
     """Yield the predicates whose clauses a goal adds or removes."""
     for call in g.calls(goal):
-        if call.indicator in g.CHANGES_CLAUSES:
-            clause = call.args[0]
-            match = clause.args[0] if isinstance(clause, Compound) and clause.name == ":-" and clause.args else clause
-            key = g.indicator(match)
-            if key is not None:
-                yield key
+        key = g.changed(call)
+        if key is not None:
+            yield key
+
+
+def correcting_flag(settings: Settings) -> str:
+    """Return the flag by which events may be run again."""
+    return "revision_flag(on)" if settings.revision else "reporting(on_arrival)"
 
 
 def refuse_effects(program: Tree, settings: Settings) -> Iterator[Problem]:
     """Yield the refusals of a program's effects where events may be run again."""
-    flag = "revision_flag(on)" if settings.revision else "reporting(on_arrival)"
+    flag = correcting_flag(settings)
     hint = "use reporting(on_watermark), or leave the effect to whoever reads the results"
     clock = ["a goal reads the time reached"] if reads_clock(program) else []
     for effect in (*find_effects(program), *find_lessons(program), *clock):
@@ -97,7 +100,7 @@ def _effects(goal: Term) -> Iterator[str]:
     for call in g.calls(goal):
         if call.indicator in g.SIDE_EFFECTS:
             yield kind(*call.indicator)
-        if _has_variable(call) or _is_open(call.name, call.args):
+        if is_unwritten(call):
             yield f"{kind(*call.indicator)} of a goal that is not written down"
     for term in subterms(goal):
         if isinstance(term, Compound) and g.indicator(term) in g.SIDE_EFFECTS:
@@ -127,16 +130,17 @@ def find_unplanned(program: Tree) -> str | None:
         return "goals insert rules"
     triggers = [item.pattern for item in program.items if isinstance(item, Trigger)]
     others = [t for t in triggers if t != Const("all_defined_events") and triggered(t) not in outline.derived]
-    if "event" in named and others:
+    raises = "event" in named or any(isinstance(step, Raise) for step in outline.steps)
+    if raises and others:
         return f"goals raise events, and {written(others[0])} is to be reported, which no rule derives"
     return None
 
 
 def raised_events(outline: Outline) -> frozenset[g.Indicator] | None:
     """Return the kinds of events that goals raise; None if they may be any, or if goals insert rules."""
-    raised: set[g.Indicator] = set()
+    raised = {key for step in outline.steps if isinstance(step, Raise) and (key := g.indicator(step.event))}
     for goal, _ in outline.goals:
-        if any(_has_variable(call) or _is_open(call.name, call.args) or _adds_unknown(call) for call in g.calls(goal)):
+        if any(is_unwritten(call) or _adds_unknown(call) for call in g.calls(goal)):
             return None
         for term in subterms(goal):
             key = g.indicator(term)
@@ -156,15 +160,18 @@ def _may_call(program: Tree, names: frozenset[str]) -> bool:
     goals = [goal for goal, _ in outline.goals]
     terms = [term for written in (*goals, *(clause.head for clause in outline.clauses)) for term in subterms(written)]
     return any(_name(term) in names for term in terms) or any(
-        _has_variable(call) or _is_open(call.name, call.args) or _adds_unknown(call)
-        for goal in goals
-        for call in g.calls(goal)
+        is_unwritten(call) or _adds_unknown(call) for goal in goals for call in g.calls(goal)
     )
 
 
 def _name(term: Term) -> str | None:
     found = g.indicator(term)
     return None if found is None else found[0]
+
+
+def is_unwritten(call: g.Call) -> bool:
+    """Tell whether a call calls a goal that only the run knows and that may have an effect."""
+    return _has_variable(call) or _is_open(call.name, call.args)
 
 
 def _has_variable(call: g.Call) -> bool:

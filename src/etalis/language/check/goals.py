@@ -284,6 +284,14 @@ def strip_wrappers(head: Term) -> Term:
     return head
 
 
+def changed(call: Call) -> Indicator | None:
+    """Return the predicate whose clauses a call adds or removes, None if it does not, or is not known."""
+    if call.indicator not in CHANGES_CLAUSES:
+        return None
+    clause = call.args[0]
+    return indicator(clause.args[0] if isinstance(clause, Compound) and clause.name == ":-" and clause.args else clause)
+
+
 def asserted(goal: Term) -> Iterator[Indicator]:
     """Yield the predicates to which a goal adds clauses."""
     for call in calls(goal):

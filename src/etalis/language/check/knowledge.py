@@ -23,7 +23,7 @@ from etalis.language.traversal import postorder
 def check_knowledge(outline: Outline) -> Iterator[Problem]:
     """Yield calls of predicates that nobody defines, and conditions with side effects."""
     known = outline.predicates | BUILTINS
-    told = known | frozenset(FOREIGN_GOALS)
+    told = known | frozenset(FOREIGN_GOALS) | frozenset(outline.actions)
     seen: set[Indicator] = set()
     for call, role in outline.called:
         key = call.indicator
@@ -45,11 +45,15 @@ def _unknown(call: Call, known: frozenset[Indicator], outline: Outline, role: st
     if call.indicator in REFUSED_GOALS:
         message = f"{kind(*call.indicator)} cannot be called from a program"
         return Problem("W207", message, call.span, REFUSED_GOALS[call.indicator])
+    callable_too = frozenset(outline.actions) if role == "test" else frozenset()
+    known = known | callable_too
     arities = sorted(n for name, n in known if name == call.name)
     if arities:
         hint = f"{call.name} takes {counted(arities[0], 'argument')}"
     elif call.indicator in outline.known and role == "action":
         hint = f"{kind(*call.indicator)} is an event; an action raises one by event({call.name}(...))"
+    elif call.indicator in outline.known and role == "test":
+        hint = f"{kind(*call.indicator)} is an event; an action raises one by raise({call.name}(...))"
     elif call.indicator in outline.known:
         hint = f"{kind(*call.indicator)} is an event; a condition sees facts and clauses only"
     elif call.name in ELSEWHERE:
@@ -68,12 +72,13 @@ def side_effects(outline: Outline) -> Iterator[tuple[Call, Indicator]]:
         for node in postorder(rule.pattern):
             if isinstance(node, Condition):
                 for call in calls(node.goal):
-                    effect = _effect(call.indicator, outline)
+                    effect = effect_of(call.indicator, outline)
                     if effect is not None:
                         yield call, effect
 
 
-def _effect(key: Indicator, outline: Outline) -> Indicator | None:
+def effect_of(key: Indicator, outline: Outline) -> Indicator | None:
+    """Return the side effect that calling a predicate has at last, None if it has none."""
     seen = {key}
     waiting = [key]
     while waiting:

@@ -51,13 +51,13 @@ class Edge:
 def check_recursion(outline: Outline) -> Iterator[Problem]:
     """Yield one warning for each group of events that may cause each other without end."""
     edges = list(_edges(outline))
-    for cycle in _cycles([e for e in edges if e.flow.at_once and not e.flow.delayed]):
+    for cycle in find_cycles([e for e in edges if e.flow.at_once and not e.flow.delayed]):
         for edge in cycle:
             why = _makes_terms(edge.rule, outline)
             if why is not None:
                 yield _endless(edge.rule, cycle, why)
                 break
-    for cycle in _cycles([e for e in edges if e.flow.again]):
+    for cycle in find_cycles([e for e in edges if e.flow.again]):
         delayed = next((edge for edge in cycle if edge.flow.delayed), None)
         if delayed is not None and not any(_is_counted(edge.rule) for edge in cycle):
             yield _periodic(delayed.rule, cycle)
@@ -106,13 +106,15 @@ def _edges(outline: Outline) -> Iterator[Edge]:
     for rule in outline.rules:
         target = rule.head.name, len(rule.head.args)
         policy, _ = outline.rule_settings(rule)
-        for flow in _flows(rule.pattern, policy, table):
+        for flow in flows(rule.pattern, policy, table):
             if flow.source in outline.derived:
                 delayed = flow.delayed or rule.alarm is not None
                 yield Edge(replace(flow, delayed=delayed), target, rule)
 
 
-def _flows(pattern: s.Pattern, policy: Policy, table: Mapping[str, Relation]) -> tuple[Flow, ...]:
+def flows(pattern: s.Pattern, policy: Policy, table: Mapping[str, Relation]) -> tuple[Flow, ...]:
+    """Return how the events of a pattern reach its matches."""
+
     def combine(node: s.Pattern, parts: tuple[tuple[Flow, ...], ...]) -> tuple[Flow, ...]:
         if isinstance(node, s.Modifier):
             return parts[0]
@@ -187,7 +189,7 @@ def can_come_last(row: Relation, side: int) -> bool:
     return any(row.holds(*pair) and pair[side][1] >= pair[1 - side][1] for pair in pairs)
 
 
-def _cycles(edges: list[Edge]) -> Iterator[list[Edge]]:
+def find_cycles(edges: list[Edge]) -> Iterator[list[Edge]]:
     """Yield the edges of each cyclic group, without those that consume a partner from outside the group."""
     for group in _components(edges):
         inside = {edge.target for edge in group}

@@ -160,6 +160,13 @@ def variable_types(pattern: s.Pattern, outline: Outline, found: list[Problem]) -
     return fold(pattern, combine)
 
 
+def typed_event(event: s.EventPattern, outline: Outline) -> list[Problem]:
+    """Return what is wrong with the types of an event that is raised."""
+    found: list[Problem] = []
+    _typed(event, outline, found)
+    return found
+
+
 def _typed(pattern: s.EventPattern, outline: Outline, found: list[Problem]) -> Types:
     """Return the declared types of the variables of one event; report constants of another type."""
     declared = outline.declared.get((pattern.name, len(pattern.args)))

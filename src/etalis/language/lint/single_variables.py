@@ -15,8 +15,17 @@ from etalis.language.check.safety import ACTION_HEAD
 from etalis.language.check.spelling import find_similar
 from etalis.language.check.wording import listing
 from etalis.language.rules import lift
-from etalis.language.syntax import Clause, Condition, Rule, Var
-from etalis.language.traversal import names, pattern_variables, postorder, variables
+from etalis.language.syntax import ActionClause, Always, Clause, Condition, Constraint, Reaction, Rule, Var
+from etalis.language.traversal import (
+    action_terms,
+    actions_of,
+    names,
+    pattern_variables,
+    patterns_of,
+    postorder,
+    variables,
+    walk_action,
+)
 
 MOST_COMPARED = 100
 MANY, MOST_SHOWN = 3, 6  # variables of a rule that are told of together, and those that are named then
@@ -40,8 +49,28 @@ def check_single(outline: Outline) -> Iterator[Problem]:
             head = [v for rule in rules if rule.head.name != ACTION_HEAD for v in _made(rule)]
             if not names(head) - names(body):  # else the rule is unsafe, and that comes first
                 yield from _single([*head, *body], asked)
+        elif isinstance(item, Reaction | ActionClause | Always | Constraint):
+            yield from _single(list(_of_reactive(item)))
         elif isinstance(item, Clause):
             yield from _single(list(variables(item.head) if item.body is None else variables(item.head, item.body)))
+
+
+def _of_reactive(item: Reaction | ActionClause | Always | Constraint) -> Iterator[Var]:
+    """Yield the variables of a clause of reactive rules; the event that tells of a constraint has those of its P."""
+    match item:
+        case ActionClause(head=head):
+            yield from variables(head)
+        case Always(goal=goal):
+            yield from variables(goal)
+        case Constraint(pattern=pattern):
+            yield from pattern_variables(pattern)
+    for number, pattern in enumerate(patterns_of(item)):
+        yield from pattern_variables(pattern)
+        if number == 0 and isinstance(item, Reaction) and item.condition is not None:
+            yield from variables(item.condition)
+    for action in actions_of(item):
+        for node in walk_action(action):
+            yield from variables(*action_terms(node))
 
 
 def _made(rule: Rule) -> Iterator[Var]:

@@ -41,7 +41,7 @@ def write_reactive(to: NodePrinter, item: s.ReactiveItem) -> str:
     """Write a clause of reactive rules without its full stop."""
     match item:
         case s.Reaction(pattern=pattern, condition=condition):
-            tested = "" if condition is None else f" if {to.operand(condition, CONDITION)}"
+            tested = "" if condition is None else f" if {_asked(to, condition, CONDITION)}"
             first = _first(to, to.pattern(pattern, PATTERN))
             text = f"on {first}{tested} do {write_action(to, item.action, ACTION)}"
             more = (("else", item.otherwise), ("undo", item.undo))
@@ -50,7 +50,7 @@ def write_reactive(to: NodePrinter, item: s.ReactiveItem) -> str:
         case s.ActionClause(head=head, body=body):
             return f"action {_first(to, _goal(to, head))} :- {write_action(to, body, ACTION)}"
         case s.Always(goal=goal):
-            return f"always {_first(to, to.operand(goal, _BODY))}"
+            return f"always {_first(to, _asked(to, goal, _BODY))}"
         case s.Constraint():
             return f"constraint {format_atom(item.label)}: {_constraint(to, item)}"
         case s.StateDeclaration(predicates=predicates):
@@ -107,13 +107,23 @@ def write_action(to: NodePrinter, action: s.Action, limit: int) -> str:
             return f"{'possible' if holds else 'impossible'}({write_action(to, inner, ACTION)})"
         case s.Await(pattern=pattern, duration=duration):
             return f"await({to.pattern(pattern, 1060)} within {to.seconds(duration)})"
-        case s.Composed() | s.IfThenElse() | s.SubjectTo():
+        case s.IfThenElse():
+            return f"({_choice(to, action)})"
+        case s.Composed() | s.SubjectTo():
             return _operation(to, action, limit)
         case _:
             assert_never(action)
 
 
-def _operation(to: NodePrinter, action: s.Composed | s.IfThenElse | s.SubjectTo, limit: int) -> str:
+def _choice(to: NodePrinter, action: s.IfThenElse) -> str:
+    """Write an if-then-else without the brackets around it, which those behind its `;` do not need."""
+    done = write_action(to, action.action, ACTION_OPERATORS["->"].right)
+    rest = action.otherwise
+    other = _choice(to, rest) if isinstance(rest, s.IfThenElse) else write_action(to, rest, ACTION)
+    return f"{_test(to, action.test)} -> {done} ; {other}"
+
+
+def _operation(to: NodePrinter, action: s.Composed | s.SubjectTo, limit: int) -> str:
     match action:
         case s.Composed(operator=operator, left=left, right=right):
             row = ACTION_OPERATORS[operator]
@@ -121,10 +131,6 @@ def _operation(to: NodePrinter, action: s.Composed | s.IfThenElse | s.SubjectTo,
         case s.SubjectTo(action=inner, constraint=constraint):
             row = ACTION_OPERATORS["subject_to"]
             text = f"{write_action(to, inner, row.left)} subject_to {to.operand(constraint, row.right, right=True)}"
-        case s.IfThenElse(test=test, action=inner, otherwise=otherwise):
-            row, then = ACTION_OPERATORS[";"], ACTION_OPERATORS["->"]
-            text = f"{_test(to, test)} -> {write_action(to, inner, then.right)}"
-            text += f" ; {write_action(to, otherwise, row.right)}"
     return f"({text})" if row.priority > limit else text
 
 
@@ -135,6 +141,13 @@ def _test(to: NodePrinter, test: s.Perform | s.Possibility) -> str:
             return f"{_test(to, s.Perform(first))}, {_test(to, s.Perform(rest))}"
         case _:
             return write_action(to, test, ACTION_OPERATORS["->"].left)
+
+
+def _asked(to: NodePrinter, goal: s.Term, limit: int) -> str:
+    """Write a goal; one named like a word of patterns joins nothing: last(L, X)."""
+    if isinstance(goal, s.Compound) and goal.name in PATTERN_WORDS and len(goal.args) == 2:
+        return _goal(to, goal)
+    return to.operand(goal, limit)
 
 
 def _goal(to: NodePrinter, goal: s.Term) -> str:

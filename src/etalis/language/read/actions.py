@@ -23,6 +23,7 @@ from etalis.language.read.units import seconds_of
 from etalis.temporal.duration import DurationError
 
 _NO_ELSE = "write (Test -> Action ; skip) where nothing is done otherwise"
+_IN_BRACKETS = "write (Test -> (A or B) ; C), or (Test -> A ; skip)"
 _NO_TEST = "the test of `->` is a goal, possible(Action) or impossible(Action)"
 _JOINED = frozenset(ACTION_OPERATORS) | {"|", "*->", ":-", "<-", "-->", "rule:", "do"}
 
@@ -75,7 +76,7 @@ class ActionParser:
         reader = self.reader
         if isinstance(left, _Then):
             if row.makes != "else":
-                raise _no_else(left)
+                raise _no_else(left, _IN_BRACKETS)
             otherwise = self.action(row.right)
             return s.IfThenElse(left.test, left.action, otherwise, reader.between(left.span, otherwise.span))
         match row.makes:
@@ -174,6 +175,8 @@ class ActionParser:
                 raise reader.refusal("E122", "`star_times` repeats events, no actions", token, REPEAT)
             case s.Compound():
                 return s.Perform(goal, goal.span)
+            case s.Var() if reader.tokens[reader.at][0] in ("name", "var"):
+                raise wrong_action_operator(reader, None)
             case _:
                 assert goal.span is not None
                 hint = "a step changes a fact, raises an event, makes an effect, calls an action or asks a goal"
@@ -274,8 +277,8 @@ def _whole(found: Operand) -> s.Action:
     return found
 
 
-def _no_else(half: _Then) -> Exception:
-    return refusal("E121", "`->` has no `;`: what is done otherwise must be said", half.span, _NO_ELSE)
+def _no_else(half: _Then, hint: str = _NO_ELSE) -> Exception:
+    return refusal("E121", "`->` has no `;`: what is done otherwise must be said", half.span, hint)
 
 
 def _seconds(delay: s.Term) -> s.Term:

@@ -72,7 +72,7 @@ _PATTERN_SIGNS: Mapping[str, str] = MappingProxyType(
     | {"return": _SELECT, "select": _SELECT, "emit": _SELECT, "insert": _SELECT}
 )  # fmt: skip
 _CLAUSE_WORDS: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(("select", "insert", "create", "if", "when", "on", "every", "pattern", "match", "define"), _SELECT)
+    dict.fromkeys(("select", "insert", "create", "if", "when", "every", "pattern", "match", "define"), _SELECT)
     | dict.fromkeys(("import", "from", "include", "use", "load"), "write :- import a/1 from 'file'.")
     | dict.fromkeys(("def", "function", "fun", "fn", "class"), "a function is a clause: twice(X, Y) :- Y is 2 * X.")
     | dict.fromkeys(("let", "var", "const", "set"), "a value is a fact: limit(5).")
@@ -84,6 +84,8 @@ _DIRECTIVES: Mapping[str, str] = MappingProxyType(
 )
 _ARROWS = frozenset({"<=", "=>", "<--", "<==", "==>", "::=", ":=", "->", "<:", "<<"})
 _GOAL_WORDS = frozenset({"where", "check", "timestamp", "event_multiply", "do", ":-", "?-"})
+_REACTIVE = frozenset({"on", "action"})  # clauses of which all behind one of the next words is goals
+_ACTING = frozenset({"if", "do", "else", "undo", ":-"})
 _AROUND = (PATTERN_WORDS - _GOAL_WORDS - {"and", "or"}) | ARROWS
 _COMPARISONS = frozenset({"<", ">", "=<", ">=", "=:=", "=\\=", "==", "="})
 
@@ -135,6 +137,8 @@ def _word(tokens: Sequence[Token], at: int) -> str:
 
 
 def _is_in_goal(tokens: Sequence[Token], at: int) -> bool:
+    if _word(tokens, 0) in _REACTIVE and _ACTING.intersection(_word(tokens, i) for i in range(1, at)):
+        return True
     for i in range(at - 1, -1, -1):
         word = _word(tokens, i)
         if word in _GOAL_WORDS:
@@ -235,11 +239,13 @@ def _between(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str
     if tokens[at][0] == "var" and tokens[at - 1][0] == "var" and opener in ("(", ","):
         yield "attributes are separated by commas: a(X, Y)"
     is_word = here in MEANT or here in _PATTERN_SIGNS or here == "after" or before in PATTERN_WORDS
-    if tokens[at][0] == "var" and tokens[at - 1][0] == "name" and before.isidentifier() and not is_word:
+    if tokens[at][0] == "var" and tokens[at - 1][0] == "name" and before.isidentifier() and not is_word and at > 1:
         yield f"attributes are written in brackets: {before}({tokens[at][1]})"
     if here in ("[", "{") and tokens[at + 1][0] == "var":
         yield f"attributes are written in round brackets: {before}({tokens[at + 1][1]})"
-    if here in ("if", "when") and not any(_word(tokens, i) in ARROWS for i in range(at)):
+    if here == "when" and _word(tokens, 0) == "on":
+        yield "a condition of a reaction is written behind `if`: on a(X) if X > 5 do ..."
+    elif here in ("if", "when") and not any(_word(tokens, i) in ARROWS for i in range(at)):
         yield _RULE
     if before == "no":
         yield "an absence is written (a seq b) cnot c"

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from etalis.language.check.spelling import suggest
-from etalis.language.operators import ACTION_OPERATORS, ARROWS, PATTERN_WORDS, find_operator, is_arrow
+from etalis.language.operators import (
+    ACTION_OPERATORS,
+    ARROWS,
+    PATTERN_WORDS,
+    find_action_operator,
+    find_operator,
+    is_arrow,
+)
 from etalis.language.read.foreign_signs import MEANT
 from etalis.language.read.reader import TermReader, describe, is_new_clause, missing_stop
 from etalis.language.read.tokens import ClauseError, Token
@@ -20,7 +27,7 @@ _CHOICE = "a choice is written (Test -> Action ; Action)"
 # What patterns, goals and other languages have between parts, and what is written between actions.
 _BETWEEN_ACTIONS = {
     "and": "one after the other is written a seq b, in any order a par b",
-    "|": "interleaved is written a par b, else or",
+    "|": "interleaved is written a par b, a choice a or b",
     "where": _TEST, "check": _TEST, "timestamp": _TEST, "if": _TEST, "when": _TEST, "ntimes": REPEAT,
     "star_times": REPEAT, "cnot": "that a goal has no solution is the step \\+ p(X)", "times": REPEAT,
     "fnot": "that a goal has no solution is the step \\+ p(X)", "then": "did you mean seq?", "else": _CHOICE,
@@ -124,6 +131,16 @@ def wrong_action(reader: TermReader, token: Token) -> ClauseError | None:
         return reader.refusal("E122", "`if` does not stand in an action", token, _CHOICE)
     if is_word and (word in ("else", "undo", "do") or word in ACTION_OPERATORS or word in PATTERN_WORDS):
         return reader.refusal("E108", f"an action is missing before {describe(token)}", token)
+    if kind == "var":
+        return _open_step(reader, token, after)
+    return None
+
+
+def _open_step(reader: TermReader, token: Token, after: Token) -> ClauseError | None:
+    """Say that a variable is no step, where one stands alone."""
+    if after[0] in ("end", "eof") or after[1] in (")", ",", "|") or find_action_operator(after) is not None:
+        hint = "write the step: ins(Fact), raise(Event), effect(name(X)), a goal"
+        return reader.refusal("E121", f"the variable {describe(token)} is no step of an action", token, hint)
     return None
 
 
@@ -142,5 +159,6 @@ def wrong_action_operator(reader: TermReader, opening: int | None) -> ClauseErro
         hint = f"say how they belong together: {_JOINED.partition(': ')[2]}"
         return reader.refusal("E108", f"expected an operator of actions, found {describe(token)}", token, hint)
     word = value.lower()
-    hint = _BETWEEN_ACTIONS.get(word) or suggest(word, (*ACTION_OPERATORS, "else", "undo"), _JOINED) or _JOINED
-    return reader.refusal("E122", f"{describe(token)} is not an operator of actions", token, hint)
+    meant = _BETWEEN_ACTIONS.get(word) or suggest(word, (*ACTION_OPERATORS, "else", "undo"))
+    code = "E109" if meant is None else "E122"
+    return reader.refusal(code, f"{describe(token)} is not an operator of actions", token, meant or _JOINED)

@@ -108,6 +108,15 @@ def parse_rule(text: str, name: str = "<rule>") -> s.Rule:
     return _parse_one(text, name, lambda parser: parser.rule_alone())
 
 
+def parse_action(text: str, name: str = "<action>") -> s.Action:
+    """Read one action.
+
+    >>> parse_action("ins(p(1)) seq q(X)").operator
+    'seq'
+    """
+    return _parse_one(text, name, lambda parser: parser.reactions.actions.action())
+
+
 def _parse_one(text: str, name: str, read: Callable[[_ClauseParser], T]) -> T:
     source = Source(name, text)
     clauses = list(Tokenizer(source).clauses())

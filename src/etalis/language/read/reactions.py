@@ -6,6 +6,8 @@ that touches them, an operator, an arrow, a neck or the mark of a label they are
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import Literal
 
 from etalis.errors import Span
@@ -19,6 +21,18 @@ from etalis.language.read.messages import wrong_action_operator, wrong_operator
 from etalis.language.read.pattern import BODY, PatternParser
 from etalis.language.read.reader import TermReader, describe
 from etalis.language.read.tokens import Token, refusal
+from etalis.language.read.units import iso_constant
+from etalis.language.traversal import (
+    action_variables,
+    actions_of,
+    pattern_variables,
+    patterns_of,
+    rewrite_action,
+    variables,
+    walk_action,
+    with_actions,
+)
+from etalis.temporal.duration import iso_end
 
 CONDITION = 1100  # the loosest goal behind `if`: what `do` follows
 _WORDS = frozenset({"on", "action", "always", "constraint"})
@@ -105,19 +119,19 @@ class ReactionParser:
         reader.at = at + 1
         match word:
             case "on":
-                return self._reaction(label, properties)
+                return _with_durations(self._reaction(label, properties))
             case "action":
-                return self._action()
+                return _with_durations(self._action())
             case "always":
-                goal = reader.term(BODY)
+                goal = self._goal(BODY)
                 return s.Always(goal, self._span())
             case _:
                 return self._constraint()
 
-    def _reaction(self, label: str | None, properties: tuple[s.Property, ...]) -> s.Item:
+    def _reaction(self, label: str | None, properties: tuple[s.Property, ...]) -> s.Reaction:
         reader = self.reader
         pattern = self.patterns.pattern(PATTERN)
-        condition = reader.term(CONDITION) if self._skip("if") else None
+        condition = self._goal(CONDITION) if self._skip("if") else None
         if not self._skip("do"):
             token = reader.tokens[reader.at]
             if token[0] in ("end", "eof"):
@@ -129,7 +143,15 @@ class ReactionParser:
         self._end()
         return s.Reaction(pattern, action, condition, otherwise, undo, label, properties, self._span())
 
-    def _action(self) -> s.Item:
+    def _goal(self, limit: int) -> s.Term:
+        goal = self.reader.term(limit)
+        if isinstance(goal, s.Compound) and self.reader.is_joined(goal):
+            assert goal.span is not None
+            hint = "goals are joined by a comma: p(X), X > 5; alternatives by a semicolon"
+            raise refusal("E122", f"`{goal.name}` joins no goals", goal.span, hint)
+        return goal
+
+    def _action(self) -> s.ActionClause:
         reader = self.reader
         head = reader.term(ARGUMENT)
         token = reader.tokens[reader.at]
@@ -208,6 +230,26 @@ class ReactionParser:
     def _span(self) -> Span:
         tokens = self.reader.tokens
         return Span(self.reader.source, tokens[0][2], tokens[self.reader.at - 1][3])
+
+
+def _with_durations(item: s.Reaction | s.ActionClause) -> s.Item:
+    """Return a clause in which a delay that is a free variable with the name of a duration is that duration."""
+    actions = actions_of(item)
+    steps = [step for part in actions for step in walk_action(part) if isinstance(step, s.Raise)]
+    delays = [step.after.name for step in steps if isinstance(step.after, s.Var)]
+    if not any(iso_end(name) == len(name) for name in delays):
+        return item
+    other = item.condition if isinstance(item, s.Reaction) else item.head
+    found = [*variables(other)] if other is not None else []
+    found += [v for pattern in patterns_of(item) for v in pattern_variables(pattern)]
+    times = Counter(v.name for v in [*found, *(v for part in actions for v in action_variables(part))])
+
+    def change(step: s.Action) -> s.Action:
+        if isinstance(step, s.Raise) and isinstance(step.after, s.Var) and times[step.after.name] == 1:
+            return replace(step, after=iso_constant(step.after))
+        return step
+
+    return with_actions(item, lambda action: rewrite_action(action, change))
 
 
 def declares_state(reader: TermReader) -> bool:

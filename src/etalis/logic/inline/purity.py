@@ -40,7 +40,7 @@ _MOST = 200
 def pure_clauses(database: Database, goal: Term) -> Clauses | None:
     """Return the predicates of clauses that a goal may call, None if it may do what is not pure."""
     found: dict[Key, Predicate | None] = {}
-    todo = list(_calls(goal))
+    todo = list(called(goal))
     while todo:
         key = todo.pop()
         if key in found:
@@ -58,11 +58,11 @@ def pure_clauses(database: Database, goal: Term) -> Clauses | None:
             return None
         found[key] = predicate
         if predicate.relation is None and not predicate.is_state:
-            todo.extend(called for _, body in predicate.live() for called in _calls(body))
+            todo.extend(key for _, body in predicate.live() for key in called(body))
     return tuple((p, p.changes) for p in found.values() if p is not None)
 
 
-def _calls(goal: Term) -> Iterator[Key]:
+def called(goal: Term) -> Iterator[Key]:
     """Yield what a goal calls, goals in arguments included; `("", 0)` where that cannot be told."""
     todo: list[tuple[Term, int]] = [(goal, 0)]
     while todo:

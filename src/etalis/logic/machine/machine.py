@@ -43,6 +43,16 @@ class GoalLimits:
     clock: Callable[[], float] = thread_time
 
 
+def limited_trail(limits: GoalLimits) -> Trail:
+    """Return the trail of a goal, which counts its work."""
+    trail = Trail()
+    trail.steps = limits.steps
+    trail.memory = limits.memory
+    if limits.time is not None:
+        trail.limit_time(limits.time, limits.clock)
+    return trail
+
+
 def _finish(_machine: Machine, _args: Any, _cont: Any) -> Frame | None:
     return DONE
 
@@ -78,6 +88,7 @@ class Machine:
         limits: GoalLimits,
         extra: Mapping[tuple[str, int], Term] | None = None,
         host: Host = NO_HOST,
+        trail: Trail | None = None,
     ) -> None:
         self.database = database
         self.limits = limits
@@ -87,11 +98,7 @@ class Machine:
         self.view: Any = None
         self.globals: dict[Term, Variable] | None = None  # the values of `b_setval/2`
         self.choices: list[tuple[int, Frame]] = []
-        self.trail = Trail()
-        self.trail.steps = limits.steps
-        self.trail.memory = limits.memory
-        if limits.time is not None:
-            self.trail.limit_time(limits.time, limits.clock)
+        self.trail = limited_trail(limits) if trail is None else trail
         self.steps = 0
         self._next_depth_check = 0
         self._interval = min(_AUDIT_INTERVAL, limits.steps)

@@ -67,6 +67,20 @@ class StatePredicate(Predicate):
             self._altered(row, known=True)
         return True
 
+    def insert_at_once(self, row: Row) -> bool:
+        """Make a fact of atoms and numbers true that is all of a transaction; False if there is one with its key.
+
+        It is not taken back, so it leaves no trail.
+        """
+        facts = self.facts
+        identity, key, rows = facts.identity, facts.key_of(row), facts.rows
+        if key in identity or facts.others or self.watchers or self.database.tables.answers:
+            return self.insert(row)
+        identity[key] = len(rows)
+        rows.append(row)
+        self.alterations += 1
+        return True
+
     def same_key(self, row: Row) -> Row:
         """Return the fact that has the key of a row."""
         number = self._number(row)

@@ -65,6 +65,10 @@ class Trail(list[Variable]):
     def reset(self) -> None:
         """Forget all: the next goal begins."""
         self.clear()
+        self.restart()
+
+    def restart(self) -> None:
+        """Count anew: another goal begins, which binds further variables."""
         self.work, self._next_look, self._blocks = 0, _LOOK, 0
         if self._clock is not None:
             self._began = self._clock()

@@ -37,6 +37,8 @@ def draw_plan(explanation: Explanation, counts: Counts | None = None, title: str
 
 
 def _head(rule: DescribedRule, explanation: Explanation) -> Box:
+    if rule.hidden:
+        return Box("head", f"reaction {rule.label}".replace("reaction reaction", "reaction"), rule.details)
     types = attributes_text(explanation, rule.made)
     lines = (f"rule {rule.label}, {explanation.reported[rule.made]}", *((types,) if types else ()), *rule.details)
     return Box("head", rule.title, lines)

@@ -14,7 +14,7 @@ from typing import assert_never
 from etalis.language.check.goals import conjuncts
 from etalis.language.operators import spell
 from etalis.language.printer import seconds
-from etalis.language.syntax import Compound, Const
+from etalis.language.syntax import Compound, Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.explain.wording import (
     event_text,
@@ -59,13 +59,14 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class DescribedRule:
-    """A rule in words: its head, what happens there, and how its pattern is matched."""
+    """A rule in words: its head, what happens there, and how its pattern is matched; a reaction is `hidden`."""
 
     label: str
     title: str
     made: tuple[str, int]
     details: tuple[str, ...]
     body: PlanStep
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,11 @@ def describe(heads: Sequence[p.Head], *, sharing: bool) -> tuple[DescribedRule, 
     parts = {key: SharedPart(number, rules) for number, (key, rules) in enumerate(shared.items(), 1)}
     describer = _Describer(parts)
     return tuple(describer.rule(head) for head in heads)
+
+
+def _given(head: p.Head) -> str:
+    """Say which variables a reaction is given."""
+    return names([a.name for a in head.event.args if isinstance(a, Var)]) or "nothing"
 
 
 class _Describer:
@@ -101,8 +107,9 @@ class _Describer:
             details.insert(
                 0, f"occurs {when} s after the pattern" if head.alarm.kind == "after" else f"occurs at {when}"
             )
-        made = head.kind
-        return DescribedRule(head.label, event_text(head.event), made, tuple(details), self.step(head.body, head.label))
+        title = _given(head) if head.hidden else event_text(head.event)
+        body = self.step(head.body, head.label)
+        return DescribedRule(head.label, title, head.kind, tuple(details), body, head.hidden)
 
     def step(self, node: p.Node, rule: str) -> PlanStep:
         """Describe a node; a shared one only the first time."""

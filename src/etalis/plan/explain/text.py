@@ -12,6 +12,7 @@ from etalis.language.rules import declarations
 from etalis.language.syntax import Tree
 from etalis.plan import algebra as p
 from etalis.plan.explain.describe import DescribedRule, PlanInput, PlanStep, describe
+from etalis.plan.explain.reactions import describe_actions, describe_state, with_actions
 from etalis.plan.explain.wording import policy_afterwards, policy_matches
 from etalis.plan.keys import Group, Kind, Partitioning, find_partitioning
 from etalis.plan.types import Types, infer_types
@@ -30,6 +31,8 @@ class Explanation:
     types: Types
     reported: Mapping[Kind, str]
     partitioning: Partitioning
+    state: tuple[tuple[str, ...], ...] = ()
+    actions: tuple[tuple[str, ...], ...] = ()
 
 
 def explain_rules(
@@ -38,14 +41,16 @@ def explain_rules(
     """Gather what there is to tell of the plans of a program's rules."""
     declared = declarations(tree)
     types = {kind: tuple(type_ for _, type_ in d.attributes) for kind, d in declared.items()}
-    made = dict.fromkeys(head.kind for head in heads)
+    made = dict.fromkeys(head.kind for head in heads if not head.hidden)
     return Explanation(
         heads=heads,
-        rules=describe(heads, sharing=sharing),
+        rules=tuple(with_actions(describe(heads, sharing=sharing), tree)),
         attributes={kind: tuple(name for name, _ in d.attributes) for kind, d in declared.items()},
         types=infer_types(heads, {}, types),
         reported={kind: _report(is_reported(*kind)) for kind in made},
         partitioning=find_partitioning(heads, tree),
+        state=tuple(describe_state(tree)),
+        actions=tuple(describe_actions(tree)),
     )
 
 
@@ -59,6 +64,8 @@ def write_text(explanation: Explanation) -> str:
     sections = {
         "policies": _policies(explanation.heads),
         "events": _events(explanation),
+        "state": _columns(explanation.state),
+        "actions": _columns(explanation.actions),
         "partition": _partition(explanation.partitioning),
     }
     blocks += ["\n".join([title, *(f"  {line}" for line in lines)]) for title, lines in sections.items() if lines]
@@ -66,7 +73,11 @@ def write_text(explanation: Explanation) -> str:
 
 
 def _rule(rule: DescribedRule, explanation: Explanation) -> Iterator[str]:
-    yield f"rule {rule.label}: {rule.title}, {explanation.reported[rule.made]}"
+    if rule.hidden:
+        name = rule.label if rule.label.startswith("reaction ") else f"reaction {rule.label}"
+        yield f"{name}: given {rule.title}, event at a time"
+    else:
+        yield f"rule {rule.label}: {rule.title}, {explanation.reported[rule.made]}"
     yield from (f"   {detail}" for detail in rule.details)
     yield from draw_tree(rule.body)
 
@@ -96,7 +107,7 @@ def _policies(heads: Iterable[p.Head]) -> list[str]:
 
 def _events(explanation: Explanation) -> list[str]:
     makers: dict[Kind, list[str]] = {}
-    for rule in explanation.rules:
+    for rule in (rule for rule in explanation.rules if not rule.hidden):
         makers.setdefault(rule.made, []).append(rule.label)
     read = [n for head in explanation.heads for n in p.walk(head.body) if isinstance(n, p.Source)]
     kinds = dict.fromkeys([*((n.name, len(n.args)) for n in read), *makers])

@@ -14,29 +14,32 @@ UNSETTLED = ("open", "stuck")
 
 
 class Ledger:
-    """Transactions by id, in the order in which they were made; `heard` is how much of the outbox's news is known."""
+    """Transactions by id, in the order in which they were made; `heard` is how much of the outbox's news is known.
+
+    Those that are over are remembered where `remembers` says so, since they may have to be undone.
+    """
 
     def __init__(self) -> None:
+        self.remembers = False
         self.heard = 0
         self._kept: dict[str, Transaction] = {}
 
     def put(self, transaction: Transaction) -> None:
-        """Remember a transaction, or what has become of it."""
-        self._kept[transaction.id] = transaction
+        """Remember a transaction and what has become of it, or forget one that is over."""
+        if self.remembers or transaction.state in UNSETTLED:
+            self._kept[transaction.id] = transaction
+        else:
+            self._kept.pop(transaction.id, None)
 
     def find(self, id: str) -> Transaction | None:  # noqa: A002
         """Return the transaction of an id, if it is remembered."""
         return self._kept.get(id)
 
-    def forget(self, id: str) -> None:  # noqa: A002
-        """Forget a transaction."""
-        self._kept.pop(id, None)
-
     def forget_before(self, end: int) -> None:
         """Forget what is over of matches that ended before a moment."""
         for each in list(self._kept.values()):
             if each.cause.interval[1] < end and each.state not in UNSETTLED:
-                self.forget(each.id)
+                del self._kept[each.id]
 
     def all(self) -> tuple[Transaction, ...]:
         return tuple(self._kept.values())
@@ -61,11 +64,13 @@ class Ledger:
             hint = "engine.transactions() shows those that are stuck, with their ids"
             raise InputError(Problem("E808", f"there is no stuck transaction {id}", hint=hint))
         settled = replace(found, state=how)
-        self._kept[id] = settled
+        self.put(settled)
         return settled
 
     def save(self) -> list[tuple[Any, ...]]:
-        """Return all of it as plain data."""
+        """Return all of it as plain data; nothing, if there is nothing to tell."""
+        if not self.heard and not self._kept:
+            return []
         return [("heard", self.heard), *(("transaction", t.to_cells()) for t in self._kept.values())]
 
     def load(self, rows: Iterable[tuple[Any, ...]]) -> None:
@@ -74,4 +79,5 @@ class Ledger:
             if kind == "heard":
                 self.heard = content
             else:
-                self.put(Transaction.from_cells(content))
+                transaction = Transaction.from_cells(content)
+                self._kept[transaction.id] = transaction

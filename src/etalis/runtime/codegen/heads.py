@@ -50,6 +50,7 @@ class Heads:
         self.made: dict[tuple[str, int], Made] = {} if made is None else made
         self.makers: Counter[tuple[str, int]] = Counter()
         self.rings: dict[int, Ring] = {}
+        self.numbered: frozenset[int] = frozenset()  # rules of reactions that tell equal matches apart
         self.numberings: dict[int, Numbering] = {}
 
     def kind(self, rule: PlannedRule) -> HeadKind:
@@ -107,14 +108,15 @@ class Heads:
 
     def _react(self, code: Code, rule: PlannedRule, args: Sequence[str], names: Names, t1: str, t2: str) -> None:
         """Write that a match, with its number in the place of the last attribute, waits for its reaction."""
-        identity = "".join(f", {a}" for a in args[:-1])
-        numbering = self.numberings.setdefault(rule.number, Numbering())
-        flat = f"{identity}, {code.constant(numbering.next)}({t2}, {t1}{identity})"
+        identity, number = "".join(f", {a}" for a in args[:-1]), "1"
+        if rule.number in self.numbered:
+            numbering = self.numberings.setdefault(rule.number, Numbering())
+            number = f"{code.constant(numbering.next)}({t2}, {t1}{identity})"
+        flat = f"{identity}, {number}"
         if self.parts:
             self.kind(rule).shape = shape_of(names["$parts"])
             flat += "".join(f", {slot}" for slot in slots_of(names["$parts"]))
         code(f"{code.constant(self.state.reacting)}.append(({t2}, {t1}, {code.constant(self.kind(rule))}{flat}))")
-        code.queues = True
 
     def _measured(self, code: Code, rule: PlannedRule, args: list[str]) -> str | None:
         """Give terms that a head makes names of their own; return the test that they are not nested too deep."""
@@ -158,9 +160,17 @@ class Heads:
             code(f"{made}.stamp = {t2}")
             code(f"{made}.first = {raw}")
             self._hand_out(code, kinds, [raw, *more])
+            self._tell_made(code, kinds, args, t1, t2)
         identity = "".join(f", {a}" for a in args[:arity])
         with code.block(f"elif {made}.add(({t1}, {identity[2:]}), {arity}):"):
             self._hand_out(code, kinds, [raw, *more])
+            self._tell_made(code, kinds, args, t1, t2)
+
+    def _tell_made(self, code: Code, kinds: Sequence[HeadKind], args: Sequence[str], t1: str, t2: str) -> None:
+        """Write what follows at once from events that are made, if anything does."""
+        if code.on_made is not None:
+            for name, arity in dict.fromkeys((kind.name, kind.arity) for kind in kinds):
+                code.on_made(code, (name, arity), args[:arity], t1, t2)
 
     def note_gathered(
         self, code: Code, found: str, kinds: list[HeadKind], in_order: str, order: list[str], t2: str

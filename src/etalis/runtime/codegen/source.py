@@ -50,6 +50,7 @@ class Code:
         self.fresh_names = 0
         self.probes = 0
         self.direct: Callable[[list[str]], list[str]] | None = None
+        self.on_made: Callable[[Code, tuple[str, int], Sequence[str], str, str], None] | None = None
         self.loop: CandidateLoop | None = None
         self.rounds: list[str] | None = None
         self.queues = False

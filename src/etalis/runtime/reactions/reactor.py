@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from etalis.data.values import order_key
 from etalis.errors import LimitError, Problem
+from etalis.reactive.effects.transaction import Transaction
 from etalis.runtime.state import Raw, State
 
 Turn = Callable[[Raw], None]
@@ -23,9 +24,14 @@ class Reacting(Protocol):
 
     place: tuple[int, ...]
     label: str
+    number: int
 
     def take(self, raw: Raw) -> None:
         """React to a match."""
+        ...
+
+    def take_back(self, transaction: Transaction, now: int) -> bool:
+        """Undo what a transaction did with facts; tell whether that was possible."""
         ...
 
 
@@ -38,11 +44,18 @@ class Reactor:
         self.most = most
         self.turns = 0
         self._cycle: dict[str, None] = {}
+        self.places = {number: reaction.place for number, reaction in reactions.items()}
 
-    def begin(self) -> None:
+    def find(self, label: str, number: int) -> Reacting | None:
+        """Return the reaction of a label, by its number among those of the label."""
+        each = (turn for turn in self.reactions.values() if (turn.label, turn.number) == (label, number))
+        return next(each, None)
+
+    def begin(self, turns: int = 0) -> None:
         """Begin to count anew: with an input, or a moment at which something falls due."""
-        self.turns = 0
-        self._cycle.clear()
+        self.turns = turns
+        if self._cycle:
+            self._cycle.clear()
 
     def react(self) -> None:
         """Let the reactions to an occurrence take their turns; those of a match that waits no more are forgotten."""
@@ -51,16 +64,15 @@ class Reactor:
         if len(matches) > 1:
             self.sort(matches)
         for raw in matches:
-            reaction = self.reactions[raw[2].number]
-            self.count(reaction.label)
-            reaction.take(raw)
+            self.count(raw[2].rule)
+            raw[2].react(raw)
 
     def sort(self, matches: list[Raw]) -> None:
         """Put matches in the order of their turns.
 
         Plain comparison is that order where the bindings are of one type; else standard order is spelled out.
         """
-        places = {number: reaction.place for number, reaction in self.reactions.items()}
+        places = self.places
         try:
             keyed = sorted((raw[0], raw[1], places[raw[2].number], *_bindings(raw)) for raw in matches)
             if all(a < b for a, b in pairwise(keyed)):
@@ -77,7 +89,7 @@ class Reactor:
             self._cycle[label] = None
         if self.turns <= self.most:
             return
-        names = ", ".join(self._cycle)
+        names = ", ".join(sorted(self._cycle))
         self.state.drop_unsettled()
         hint = "bound the cycle by a condition or a fact, or raise max_reactions"
         raise LimitError(

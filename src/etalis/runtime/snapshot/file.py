@@ -75,6 +75,12 @@ class Image:
     digest: bytes = b""
 
 
+def digest_of(data: bytes) -> bytes:
+    """Return the checksum by which a delta names the snapshot before it."""
+    digest: bytes = _HEAD.unpack_from(data, 0)[2]
+    return digest
+
+
 @dataclass(slots=True)
 class _Writer:
     """The index and the streams of a snapshot in the making."""

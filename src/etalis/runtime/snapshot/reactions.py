@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from etalis.errors import SnapshotError
 from etalis.logic.errors import LogicError
 from etalis.logic.state.state_store import StateStore
+from etalis.runtime.reactions.turns import refuse_illegal
 from etalis.runtime.snapshot.sections import Book
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def load_reactions(core: Core, names: dict[int, str], book: Book) -> list[str]:
         if numbering is not None:
             numbering.stamp = stamp
             numbering.counts[identity] = count
-    return _load_state(core.rules.solver.database.state, book)
+    unfit = _load_state(core.rules.solver.database.state, book)
+    refuse_illegal(core)
+    return unfit
 
 
 def _load_state(state: StateStore | None, book: Book) -> list[str]:

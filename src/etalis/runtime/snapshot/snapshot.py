@@ -62,6 +62,14 @@ class SnapshotNames:
 
 def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
     """Return an engine's state as bytes; after another snapshot, what has changed since."""
+    image = take_image(core)
+    if since is None:
+        return write_image(image)
+    return write_delta(image, read_images([since] if isinstance(since, bytes) else since))
+
+
+def take_image(core: Core) -> Image:
+    """Return an engine's state."""
     if core.delivery.busy or core.run_loop.taking or core.state.is_unsettled():
         hint = "take it between two calls of push, run or advance"
         raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
@@ -82,9 +90,7 @@ def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
     _save_names(core, book)
     book.put(("tokens",), book.tokens.rows())
     _save_scalars(core, plan, book)
-    if since is None:
-        return write_image(book.image)
-    return write_delta(book.image, read_images([since] if isinstance(since, bytes) else since))
+    return book.image
 
 
 def _save_names(core: Core, book: Book) -> None:
@@ -125,7 +131,7 @@ def load_snapshot(core: Core, image: Image) -> Restored:
     _load_scalars(core, plan, scalars)
     core.input_names.update({number: (place, name) for number, place, name in book.rows(("input names",))})
     _load_events(core, book)
-    unfit = [*load_reactions(core, plan.rules, book), *load_knowledge(core, book)]
+    unfit = [*load_knowledge(core, book), *load_reactions(core, plan.rules, book)]
     if core.record is not None:
         load_past(core.record, book)
     return replace(report, dropped=(*report.dropped, *unfit))
@@ -271,6 +277,7 @@ def _save_events(core: Core, book: Book) -> None:
     if core.guard is not None:
         book.put_rows(("limits",), core.guard.save())
     book.put_rows(("notes",), list(core.notes.items()))
+    book.put_rows(("ledger",), core.ledger.save())
     book.put_rows(("breaker",), core.breaker.save())
 
 
@@ -302,6 +309,7 @@ def _load_events(core: Core, book: Book) -> None:
     if core.guard is not None:
         core.guard.load(book.rows(("limits",)))
     core.notes.update(book.rows(("notes",)))
+    core.ledger.load(book.rows(("ledger",)))
     core.breaker.load(book.rows(("breaker",)))
     core.dead_letters.letters[:] = [DeadLetter(*row) for row in book.rows(("dead",))]
 

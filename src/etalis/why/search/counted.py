@@ -11,7 +11,7 @@ from etalis.language import syntax as s
 from etalis.semantics.matches import match
 from etalis.temporal.aggregate import FOLDS, has_no_value
 from etalis.why.checking.rule_text import ground, join, limits
-from etalis.why.search.extents import Choice, Counted, Failure, PartExtent
+from etalis.why.search.extents import Choice, Counted, FailedTest, PartExtent
 from etalis.why.search.instances import PartEvent
 from etalis.why.search.measure import Measure
 from etalis.why.search.shape import ShapeLeaf
@@ -104,11 +104,11 @@ def _long_enough(chain: Group, elements: Group, least: int, *, whole: bool) -> I
             yield [*chain[0 if whole else length + 1 - least : length], x]
 
 
-def _wrong(wanted: str, chain: Group) -> tuple[Failure, ...]:
-    return (Failure("value", WrongValue(wanted, ((len(chain), chain[-1].end),))),)
+def _wrong(wanted: str, chain: Group) -> tuple[FailedTest, ...]:
+    return (FailedTest("value", WrongValue(wanted, ((len(chain), chain[-1].end),))),)
 
 
-def _run(chain: Group, bound: dict[str, Value], failures: tuple[Failure, ...]) -> Counted:
+def _run(chain: Group, bound: dict[str, Value], failures: tuple[FailedTest, ...]) -> Counted:
     return Counted(chain, (min(x.start for x in chain), chain[-1].end), bound, len(chain), failures)
 
 
@@ -157,7 +157,7 @@ def _folds(
     had.sort(key=lambda one: (_apart(one[0], wanted), -one[1]))
     wrong = WrongValue(format_value(wanted), tuple((value, time) for value, time, _ in had))
     value, time, counted = had[0]
-    yield _folded(counted, opener, time, bound, value, (Failure("value", wrong),))
+    yield _folded(counted, opener, time, bound, value, (FailedTest("value", wrong),))
 
 
 def _apart(value: Value, wanted: Value) -> float:
@@ -167,7 +167,7 @@ def _apart(value: Value, wanted: Value) -> float:
 
 def _folded(
     counted: Group, opener: PartExtent | None, time: int, bound: dict[str, Value], value: Value,
-    failures: tuple[Failure, ...],
+    failures: tuple[FailedTest, ...],
 ) -> Counted:  # fmt: skip
     start = min((x.start for x in counted), default=time if opener is None else opener.times[0])
     return Counted(counted, (start, time), bound, value, failures)

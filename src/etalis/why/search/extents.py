@@ -25,7 +25,7 @@ class Counted:
 
     def __init__(
         self, elements: list[Holding], times: tuple[int, int], bound: dict[str, Value], value: Value | None,
-        failures: tuple[Failure, ...] = (),
+        failures: tuple[FailedTest, ...] = (),
     ) -> None:  # fmt: skip
         self.elements, self.bound, self.value, self.failures = elements, bound, value, failures
         self.start, self.end = times
@@ -39,7 +39,7 @@ class Counted:
 Taken: TypeAlias = PartEvent | Counted | Lost
 
 
-class Failure(NamedTuple):
+class FailedTest(NamedTuple):
     """A test that fails: its kind, what is to be said of it, and by how much, in microseconds."""
 
     kind: str
@@ -157,7 +157,7 @@ class Choice:
 
     def __init__(
         self, taken: tuple[Taken | None, ...], place: int, bound: dict[str, Value], extents: dict[int, PartExtent],
-        failures: tuple[Failure, ...], cost: tuple[int, int, int],
+        failures: tuple[FailedTest, ...], cost: tuple[int, int, int],
     ) -> None:  # fmt: skip
         self.taken, self.place, self.bound, self.extents = taken, place, bound, extents
         self.failures, self.cost = failures, cost

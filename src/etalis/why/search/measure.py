@@ -20,7 +20,7 @@ from etalis.why.search.extents import (
     NOTHING_KNOWN,
     Choice,
     Counted,
-    Failure,
+    FailedTest,
     Lost,
     PartExtent,
     Taken,
@@ -204,7 +204,7 @@ class Measure:
 
     # parts that are finished
 
-    def _finish(self, node: ShapeNode, choice: Choice, failed: list[Failure]) -> PartExtent:
+    def _finish(self, node: ShapeNode, choice: Choice, failed: list[FailedTest]) -> PartExtent:
         before = len(failed)
         found = self._core(node, choice, failed)
         for modifier in node.part.modifiers:
@@ -217,11 +217,11 @@ class Measure:
         if found.whole and len(failed) == before and not any(x.is_held for x in events_of(found)):
             held_back = withheld(self.shape, node, choice, self.tester.selection)
             if held_back is not None:
-                failed.append(Failure("withheld", held_back))
+                failed.append(FailedTest("withheld", held_back))
                 found = found._replace(whole=False, edges=(None, None))
         return found
 
-    def _core(self, node: ShapeNode, choice: Choice, failed: list[Failure]) -> PartExtent:
+    def _core(self, node: ShapeNode, choice: Choice, failed: list[FailedTest]) -> PartExtent:
         core = node.part.core
         if node.leaf is not None:
             return self._leaf(node, choice, failed)
@@ -237,7 +237,7 @@ class Measure:
             case _:
                 return sides[0]._replace(first=sides[0].end, last=sides[0].start, edges=(None, None))
 
-    def _leaf(self, node: ShapeNode, choice: Choice, failed: list[Failure]) -> PartExtent:
+    def _leaf(self, node: ShapeNode, choice: Choice, failed: list[FailedTest]) -> PartExtent:
         assert node.leaf is not None
         leaf, taken = self.shape.leaves[node.leaf], choice.taken[node.leaf]
         opener = None if leaf.anchor is None else choice.extents[leaf.anchor.number]
@@ -248,11 +248,11 @@ class Measure:
         if isinstance(taken, PartEvent):
             bound = {v: choice.bound[v] for v in leaf.names}
             if isinstance(leaf.pattern, s.TimePoint) and leaf.pattern.time > self.tester.now:
-                failed.append(Failure("pending", leaf.pattern.time))
+                failed.append(FailedTest("pending", leaf.pattern.time))
             return of_instance(taken, bound)
         return NOTHING_KNOWN if opener is None else pair(self.tester.relations["seq"], opener, NOTHING_KNOWN)
 
-    def _relate(self, node: ShapeNode, row: Relation, a: PartExtent, b: PartExtent, failed: list[Failure]) -> None:
+    def _relate(self, node: ShapeNode, row: Relation, a: PartExtent, b: PartExtent, failed: list[FailedTest]) -> None:
         """Test a relation; of a chain with its middle missing, the order of the neighbours."""
         left, right = (a.rightmost, b.leftmost) if row.sequential else (a, b)
         if left is None or right is None or not (left.whole and right.whole):
@@ -264,13 +264,13 @@ class Measure:
                 raise NoAttemptError
             if node.part.window is None and not self._is_near(left.times, right.times):
                 raise NoAttemptError
-            failed.append(Failure("order", (row.name, left.ends, right.begins), by))
+            failed.append(FailedTest("order", (row.name, left.ends, right.begins), by))
 
     def _is_near(self, *several: tuple[int, int]) -> bool:
         low, high = self.asked.near
         return all((low is None or low <= end) and (high is None or end <= high) for _, end in several)
 
-    def _await(self, node: ShapeNode, absence: s.NotWithin, a: PartExtent, failed: list[Failure]) -> PartExtent:
+    def _await(self, node: ShapeNode, absence: s.NotWithin, a: PartExtent, failed: list[FailedTest]) -> PartExtent:
         if a.end is None:
             return a
         low, due, _, open_low, open_high = where_absent(absence, a.end)
@@ -278,19 +278,19 @@ class Measure:
             assert node.part.absent is not None
             seen = self.tester.sightings.find(node.part.absent, low, due, a.bound, (not open_low, not open_high))
             if seen:
-                failed.append(Failure("blocked", distinct(x for one in seen for x in one.events)))
+                failed.append(FailedTest("blocked", distinct(x for one in seen for x in one.events)))
             elif self.tester.is_to_come(due):
-                failed.append(Failure("pending", due))
+                failed.append(FailedTest("pending", due))
         return a._replace(end=due, first=due, last=a.start, edges=(None, None))
 
     def _modify(
-        self, node: ShapeNode, modifier: TextModifier, x: PartExtent, choice: Choice, failed: list[Failure]
+        self, node: ShapeNode, modifier: TextModifier, x: PartExtent, choice: Choice, failed: list[FailedTest]
     ) -> PartExtent:
         pattern = modifier.pattern
         if isinstance(pattern, s.Within):
             if x.start is not None and x.end is not None and x.end - x.start > pattern.duration:
                 actual = x.end - x.start
-                failed.append(Failure("window", (pattern.duration, actual), actual - pattern.duration))
+                failed.append(FailedTest("window", (pattern.duration, actual), actual - pattern.duration))
             return x
         if not x.whole:
             return x
@@ -298,14 +298,14 @@ class Measure:
             case s.Condition():
                 answer = self.tester.goals.ask(pattern, x.bound, choice.bound, x.times, x.number)
                 if answer.solution is None:
-                    failed.append(Failure("condition", answer.cause, answer.distance))
+                    failed.append(FailedTest("condition", answer.cause, answer.distance))
                 else:
                     choice.bound.update(answer.solution)
                     return x._replace(bound={**x.bound, **answer.solution})
             case s.Negation() | s.Isolated():
                 blockers = distinct(self._blockers(node, modifier, x))
                 if blockers:
-                    failed.append(Failure("blocked", blockers))
+                    failed.append(FailedTest("blocked", blockers))
         return x
 
     def _blockers(self, node: ShapeNode, modifier: TextModifier, x: PartExtent) -> Iterator[PartEvent]:
@@ -332,20 +332,20 @@ class Measure:
 
     # the whole
 
-    def _conclude(self, choice: Choice, failed: list[Failure]) -> None:
+    def _conclude(self, choice: Choice, failed: list[FailedTest]) -> None:
         """See that the event would occur when it is asked for; test the alarm, and that the rule was there."""
         whole = choice.extents[self.shape.root.number]
         if self.head is not None and not self.head.can_be(choice.bound):
             raise NoAttemptError
         held = [x.end for x in events_of(whole) if x.is_held]
         if held:
-            failed.append(Failure("pending", max(held)))
+            failed.append(FailedTest("pending", max(held)))
         start, end, sure = whole.start, whole.end, whole.sure
         alarm = self.shape.rule.alarm
         if alarm is not None and end is not None:
             due = alarm_time(alarm.kind, ground(alarm.when, choice.bound), end) if whole.whole else None
             if due is not None and self.tester.is_to_come(due):
-                failed.append(Failure("pending", due))
+                failed.append(FailedTest("pending", due))
             start = end = due
             sure = (due is not None, due is not None)
         (first, latest_start), (soonest, last) = self.asked.start, self.asked.end
@@ -360,15 +360,15 @@ class Measure:
         if whole.whole and not failed:
             self._was_there(choice, failed)
 
-    def _was_there(self, choice: Choice, failed: list[Failure]) -> None:
+    def _was_there(self, choice: Choice, failed: list[FailedTest]) -> None:
         since, until = self.life
         ends = [x.end for x in choice.taken if not isinstance(x, Lost) and x is not None]
         if not ends:
             return
         if since != BEGINNING and min(ends) < since:
-            failed.append(Failure("affair", Affair("not_there", f"the rule is there since {show_time(since)}")))
+            failed.append(FailedTest("affair", Affair("not_there", f"the rule is there since {show_time(since)}")))
         elif until != NEVER and max(ends) >= until:
-            failed.append(Failure("affair", Affair("not_there", f"the rule was there until {show_time(until)}")))
+            failed.append(FailedTest("affair", Affair("not_there", f"the rule was there until {show_time(until)}")))
 
 
 def _lateness(taken: Taken | None) -> float:

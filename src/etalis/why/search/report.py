@@ -10,7 +10,7 @@ from etalis.why import why_not as w
 from etalis.why.bound_terms import bind_pattern
 from etalis.why.justification import Occurred
 from etalis.why.search.asked_head import put_terms
-from etalis.why.search.extents import Choice, Counted, Failure
+from etalis.why.search.extents import Choice, Counted, FailedTest
 from etalis.why.search.instances import PartEvent, PartEvents
 from etalis.why.search.measure import Measure
 from etalis.why.search.missing import ANY, PartLimits, limits_of, nearest_miss
@@ -93,7 +93,7 @@ class AttemptReport:
         causes += [self._cause(failure) for failure in self.choice.failures]
         return w.Attempt(parts, tuple(causes), self.choice.cost, self.bound)
 
-    def _cause(self, failure: Failure) -> w.Cause:
+    def _cause(self, failure: FailedTest) -> w.Cause:
         data = failure.data
         match failure.kind:
             case "order":

@@ -36,14 +36,16 @@ class Recorder:
 
 
 def reaction(label: str, pattern: str) -> s.Reaction:
-    return s.Reaction(parse_rule(f"x <- {pattern}").pattern, s.Skip(), label=label)
+    return s.Reaction(parse_rule(f"x <- {pattern}").pattern, s.Effect(s.Const("told")), label=label)
 
 
 def engine_of(
     rules: str, reactions: dict[str, str], raises: dict[str, tuple[str, ...]] | None = None, most: int = 1000
 ) -> tuple[RuntimeEngine, list[str]]:
     items = (*parse(rules).items, *(reaction(label, pattern) for label, pattern in reactions.items()))
-    engine = start_engine(compile_tree(s.Tree(items), []))
+    program = compile_tree(s.Tree(items), [])
+    program.effect_registry.register("told", lambda key: None)
+    engine = start_engine(program)
     core, log = engine.core, list[str]()
     found = {
         planned.number: Recorder(
@@ -52,6 +54,9 @@ def engine_of(
         for place, (planned, _) in enumerate(pair for pair in core.rules.rules if pair[0].head.hidden)
     }
     core.run_loop.reactor = Reactor(core.state, found, most)
+    for planned, _ in core.rules.rules:
+        if planned.head.hidden:
+            core.rules.heads.kind(planned).react = found[planned.number].take
     return engine, log
 
 

@@ -6,7 +6,7 @@ lists, where nothing follows from it, or queue it for the rounds to come.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from etalis.plan.bindings import NodeShape
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
-from etalis.runtime.codegen.network import PlannedRule, Wired
+from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
@@ -33,7 +33,9 @@ class EventOffer:
         self.rules = rules
         self.compiler = rules.compiler
         self.passes_time = passes_time
-        self.settle: Callable[..., Any] = run_loop.settle_numbered if rules.numbered else run_loop.settle_now
+        self.settle: Callable[..., Any] = run_loop.settle_now
+        if rules.numbered or rules.reacts:
+            self.settle = run_loop.settle_numbered if rules.numbered else run_loop.settle_reacting
         self.report = run_loop.report
         self.queue = rules.state.queue
         self.reacting = rules.state.reacting if rules.reacts else None
@@ -46,12 +48,17 @@ class EventOffer:
     def write(self, output: MatchOutput, kind: Kind) -> None:
         """Write that an event is offered, and what that causes handed out: at once, where nothing else follows."""
         code, leaves, top = output.code, self.leaves.get(kind, []), len(output.code.lines)
-        is_last = self._is_written(kind) and not any(map(self._follows, self.heads_of(leaves)))
+        heads = self.heads_of(leaves)
+        following = [rule for rule in heads if self._follows(rule)] if self._is_written(kind) else heads
         makers = [leaf for leaf in leaves if not _only_waits(self.compiler, leaf)]
-        is_one = is_last and len(makers) == 1 and _ends_there(self.compiler, makers[0])
-        is_at_once = is_one and makers[0] is leaves[-1] and not self.passes_time
+        is_one = len(makers) == 1 and _ends_there(self.compiler, makers[0]) and all(map(self._only_reacts, following))
+        reacts = any(rule.head.hidden for rule in heads) or (is_one and bool(following))
+        is_last = self._is_written(kind) and (is_one or not following)
+        is_one = is_one and is_last
+        is_at_once = is_one and makers[0] is leaves[-1] and not (self.passes_time or reacts)
         kept = [code.fresh("m")] if is_one and not is_at_once else []
         code.direct = output.own if is_at_once else partial(_keep, kept[0]) if kept else None
+        code.on_made = self._offer_to_reactions if is_one and following else None
         gathers = is_last and not any(map(_repeats, leaves))
         code.rounds, code.queues = ([] if gathers else None), False
         self.offer(code, kind)
@@ -59,11 +66,16 @@ class EventOffer:
             code.insert(top, f"{found} = ()")
         if kept:
             due = " or due" if self.passes_time else ""
-            with code.block(f"if {kept[0]}{due}:"):
-                code.add(output.all_of(f"due + {kept[0]}" if due else kept[0]))
+            found = f"due + {kept[0]}" if due else kept[0]
+            if reacts:
+                with code.block(f"if {code.constant(self.reacting)}:"):
+                    code.add(output.all_of(f"{found} + {code.constant(self.settle)}()"))
+            with code.block(f"{'elif' if reacts else 'if'} {kept[0]}{due}:"):
+                code.add(output.all_of(found))
         else:
+            code.queues = code.queues or reacts
             self._hand_out(output, code.rounds or [])
-        code.direct = code.rounds = None
+        code.direct = code.rounds = code.on_made = None
         code(output.done)
 
     def offer(self, code: Code, kind: Kind) -> None:
@@ -122,13 +134,31 @@ class EventOffer:
         return found
 
     def _follows(self, rule: PlannedRule) -> bool:
-        """Tell whether anything is done with the events of a rule but to report them."""
+        """Tell whether anything is done with the events of a rule but to report them; reactions come afterwards."""
+        if rule.head.hidden:
+            return False
         kind, rules = rule.head.kind, self.rules
         return kind in rules.processors or rules.log is not None or rules.heads.kind(rule).reported is not True
+
+    def _only_reacts(self, rule: PlannedRule) -> bool:
+        """Tell whether the events of a rule are reported, and come to reactions alone, as they are."""
+        rules, kind = self.rules, rule.head.kind
+        alike = [leaf for leaf in self.leaves.get(kind, ()) if all(_is_reaction(r) for r in leaf.readers)]
+        written = self._is_written(kind) and len(alike) == len(self.leaves.get(kind, ()))
+        return written and rules.log is None and rules.heads.kind(rule).reported is True
+
+    def _offer_to_reactions(self, code: Code, kind: Kind, args: Sequence[str], t1: str, t2: str) -> None:
+        """Write that an event that is made comes to the reactions to it."""
+        for leaf in self.leaves.get(kind, ()):
+            self.compiler.offer(code, leaf, args, t1, t2)
 
     def _is_written(self, kind: Kind) -> bool:
         """Tell whether the leaves of a kind are all that its events come to, and few enough to be in the text."""
         return self.are_few and kind not in self.rules.learned and kind not in self.rules.spied
+
+
+def _is_reaction(reader: WiredReader) -> bool:
+    return reader.kind == "head" and reader.target.head.hidden
 
 
 def _keep(name: str, events: list[str]) -> list[str]:
@@ -199,10 +229,10 @@ def _multiplies(tests: tuple[p.Test, ...]) -> bool:
 
 def _plain_heads(entry: Wired) -> bool:
     """Tell whether all heads of an entry are made at once, with equal attributes."""
-    heads = [(r.target.head, r.renames) for r in entry.readers]
+    heads = [(r.target.head, r.renames) for r in entry.readers if not r.target.head.hidden]
     plain = all(head.alarm is None and not head.actions for head, _ in heads)
     kinds = {head.kind for head, _ in heads}
-    return plain and (len(heads) == 1 or (len(kinds) == len(heads) and _same_attributes(heads)))
+    return plain and (len(heads) <= 1 or (len(kinds) == len(heads) and _same_attributes(heads)))
 
 
 def _same_attributes(heads: list[tuple[p.Head, dict[str, str]]]) -> bool:

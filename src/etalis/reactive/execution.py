@@ -1,0 +1,62 @@
+"""What comes of an action: the steps of its execution, or how far it got."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from etalis.data.values import Struct, Value, format_value
+from etalis.errors import EtalisError
+
+LabelKind: TypeAlias = Literal["ins", "del", "set", "raise", "effect"]
+Why: TypeAlias = Literal["no execution", "limit", "error", "effect refused", "illegal state"]
+
+ANYTHING = Struct("_", ())  # what `_` of a `del` is in its label
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A step with its bindings; an event that is raised later comes `after` some seconds."""
+
+    kind: LabelKind
+    term: Value
+    after: Value | None = None
+
+    def __str__(self) -> str:
+        text = format_value(self.term).replace(_WRITTEN, "_")
+        later = "" if self.after is None else f",after({format_value(self.after)})"
+        return f"{self.kind}({text}{later})"
+
+
+_WRITTEN = format_value(ANYTHING)  # an atom with such a text would have its quotes escaped
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The steps of an action, in order, and the values of its variables; the state is changed, and not committed."""
+
+    labels: tuple[Label, ...]
+    bindings: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """There is no execution, and the state is as it was.
+
+    `reached` are the steps of the longest attempt, `failed` is where it ended: a test or step with its values. Of an
+    illegal state it is what `always` demands, and the last step reached leads there.
+    """
+
+    reached: tuple[Label, ...]
+    failed: str
+    why: Why
+    error: EtalisError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """How long a path may be, and how many steps may be tried, those into a clause of an action included."""
+
+    max_path: int = 10_000
+    max_tries: int = 1_000_000

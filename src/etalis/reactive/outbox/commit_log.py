@@ -1,0 +1,194 @@
+"""What an engine writes into its outbox, and what it hears from it.
+
+Law: a commit is one transaction of the database. So effects are delivered of what is saved alone, and what is not saved
+was not delivered: it comes again, with the same keys, and rows that are there already stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from etalis.errors import InputError, Problem
+from etalis.reactive.effects.transaction import Transaction
+from etalis.reactive.outbox.schema import TO_DELIVER
+from etalis.reactive.outbox.store import OutboxStore, Row
+from etalis.temporal.json_values import to_plain, to_text
+
+_INSERT_TRANSACTION = (
+    "INSERT INTO etalis_transactions (id, number, program, reaction, state, due, change, failed, after)"
+    " VALUES (?, ?, ?, ?, 'open', 0, 0, NULL, ?) ON CONFLICT (id) DO NOTHING"
+)
+_INSERT_EFFECT = (
+    'INSERT INTO etalis_effects (key, "transaction", position, reaction, name, args, start, "end", state, tries,'
+    " undo_tries, uncertain, error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'waiting', 0, 0, 0, '')"
+    " ON CONFLICT (key) DO NOTHING"
+)
+_UNDO = "UPDATE etalis_transactions SET state = 'undoing', due = 0 WHERE id = ? AND state IN ('open', 'done')"
+_END = "UPDATE etalis_transactions SET state = ? WHERE id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A snapshot with the deltas after it, and the position that was committed with the last of them."""
+
+    data: tuple[bytes, ...]
+    position: Any
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """That a transaction has ended, and how; `change` numbers what happens in an outbox."""
+
+    change: int
+    id: str
+    state: str
+    failed: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What one commit writes beside the snapshot."""
+
+    made: Sequence[tuple[Transaction, str | None]] = ()  # with the transaction whose end it waits for
+    undone: Sequence[str] = ()
+    ended: Mapping[str, str] | None = None  # what engine and persons say of transactions: stuck, done, undone
+
+
+class CommitLog:
+    """The part of an outbox that belongs to one program."""
+
+    def __init__(self, connect: Callable[[], OutboxStore], address: str, program: str) -> None:
+        self._connect = connect
+        self._connection: OutboxStore | None = None
+        self._address = address
+        self._program = program
+        self._engine = 0
+
+    @property
+    def _store(self) -> OutboxStore:
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
+
+    def claim(self) -> None:
+        """Be the one that commits from now on: an engine that did so before is refused."""
+        with self._store.write():
+            self._store.execute(
+                "INSERT INTO etalis_engines (program, engine) VALUES (?, 1)"
+                " ON CONFLICT (program) DO UPDATE SET engine = etalis_engines.engine + 1",
+                self._program,
+            )
+            self._engine = self._last_engine()
+
+    def close(self) -> None:
+        """Give the connection back; what is asked afterwards takes another one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing has been committed."""
+        return not self._store.read("SELECT 1 FROM etalis_snapshots WHERE program = ? LIMIT 1", self._program)
+
+    def saved(self) -> Saved | None:
+        """Return what was committed last, if anything was."""
+        rows = self._store.read(
+            "SELECT is_delta, position, data FROM etalis_snapshots WHERE program = ? ORDER BY number", self._program
+        )
+        wholes = [place for place, (is_delta, _, _) in enumerate(rows) if not is_delta]
+        if not wholes:
+            return None
+        return Saved(tuple(bytes(data) for _, _, data in rows[wholes[-1] :]), json.loads(rows[-1][1]))
+
+    def news(self, heard: int) -> list[News]:
+        """Return which transactions have ended since the last time, in the order in which they did."""
+        rows = self._store.read(
+            "SELECT change, id, state, failed FROM etalis_transactions"
+            f" WHERE program = ? AND change > ? AND NOT ({TO_DELIVER}) ORDER BY change, number",
+            self._program,
+            heard,
+        )
+        return [News(*row) for row in rows]
+
+    def with_states(self, transaction: Transaction) -> Transaction:
+        """Return a transaction with what has become of its effects."""
+        found = {
+            key: rest
+            for key, *rest in self._store.read(
+                'SELECT key, state, uncertain, error FROM etalis_effects WHERE "transaction" = ?', transaction.id
+            )
+        }
+        rows = []
+        for row in transaction.rows:
+            state, uncertain, error = found.get(row.key, (row.state, row.uncertain, row.error))
+            rows.append(replace(row, state=state, uncertain=bool(uncertain), error=error))
+        return replace(transaction, rows=tuple(rows))
+
+    def commit(self, what: Commit, data: bytes, *, is_delta: bool, position: Any) -> None:
+        """Write state, position and effects; a whole snapshot takes the place of all before it."""
+        text = _position_text(position)
+        with self._store.write():
+            if self._last_engine() != self._engine:
+                message = f"another engine of {self._program} has taken over the outbox {self._address}"
+                raise InputError(Problem("E806", message, hint="one engine at a time commits to an outbox"))
+            self._add([(t, after) for t, after in what.made if t.rows])
+            undo = (
+                "UPDATE etalis_transactions SET state = 'undoing', due = 0 WHERE id = ? AND state IN ('open', 'done')"
+            )
+            self._store.execute_many(undo, [(each,) for each in what.undone])
+            end = "UPDATE etalis_transactions SET state = ? WHERE id = ?"
+            self._store.execute_many(end, [(state, each) for each, state in (what.ended or {}).items()])
+            self._save(data, is_delta, text)
+
+    def _last_engine(self) -> int:
+        ((engine,),) = self._store.read("SELECT engine FROM etalis_engines WHERE program = ?", self._program)
+        return int(engine)
+
+    def _add(self, made: Sequence[tuple[Transaction, str | None]]) -> None:
+        """Insert transactions with their effects; of those that are there and over, tell the end once more."""
+        if not made:
+            return
+        store, count = self._store, len(made)
+        store.execute("UPDATE etalis_outbox SET transactions = transactions + ?", count)
+        ((last,),) = store.read("SELECT transactions FROM etalis_outbox")
+        first = last - count + 1
+        rows = [(t.id, first + n, self._program, t.label, after) for n, (t, after) in enumerate(made)]
+        if store.execute_many(_INSERT_TRANSACTION, rows) < count:
+            store.execute("UPDATE etalis_outbox SET changes = changes + 1")
+            again = (
+                "UPDATE etalis_transactions SET change = (SELECT changes FROM etalis_outbox)"
+                f" WHERE id = ? AND number < ? AND NOT ({TO_DELIVER})"
+            )
+            store.execute_many(again, [(t.id, first) for t, _ in made])
+        store.execute_many(_INSERT_EFFECT, [row for t, _ in made for row in _effect_rows(t)])
+
+    def _save(self, data: bytes, is_delta: bool, position: str) -> None:
+        store, program = self._store, self._program
+        ((number,),) = store.read("SELECT coalesce(max(number), 0) FROM etalis_snapshots WHERE program = ?", program)
+        if not is_delta:
+            store.execute("DELETE FROM etalis_snapshots WHERE program = ?", program)
+        insert = "INSERT INTO etalis_snapshots (program, number, is_delta, position, data) VALUES (?, ?, ?, ?, ?)"
+        store.execute(insert, program, number + 1, int(is_delta), position, data)
+
+
+def _effect_rows(transaction: Transaction) -> list[Row]:
+    start, end = transaction.cause.interval
+    return [
+        (row.key, transaction.id, place, transaction.label, row.name, to_text(to_plain(row.args)), start, end)
+        for place, row in enumerate(transaction.rows)
+    ]
+
+
+def _position_text(position: Any) -> str:
+    try:
+        text = json.dumps(position)
+        same = json.loads(text) == position
+    except (TypeError, ValueError):
+        same = False
+    if not same:
+        hint = "give numbers, texts, lists and dictionaries with texts as keys"
+        raise InputError(Problem("E807", f"a position that JSON does not hold: {position!r}", hint=hint))
+    return text

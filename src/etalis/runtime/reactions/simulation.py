@@ -1,0 +1,67 @@
+"""What an action would do now: the path that would be taken, or how far it gets. Nothing is changed or made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from etalis.data.values import Value, format_value
+from etalis.errors import ProgramError
+from etalis.language import syntax as s
+from etalis.language.check.checks import findings
+from etalis.language.printer import print_action
+from etalis.language.read.parser import parse_action
+from etalis.reactive.execution import Failed, Why
+
+if TYPE_CHECKING:
+    from etalis.runtime.core import Core
+
+_NAME = "<simulated>"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """A path and what it binds, true if it is one; else the steps of the longest attempt, and what failed then."""
+
+    action: str
+    path: tuple[str, ...]
+    bindings: Mapping[str, Value] = field(default_factory=dict)
+    failed: str | None = None
+    why: Why | None = None
+
+    def __bool__(self) -> bool:
+        return self.why is None
+
+    def __str__(self) -> str:
+        steps = [f"  {step}" for step in self.path]
+        if self.why is None:
+            named = ", ".join(f"{name} = {format_value(value)}" for name, value in self.bindings.items())
+            lines = [f"{self.action}:", *(steps or ["  nothing to do"]), *([f"with {named}"] if named else [])]
+        else:
+            lines = [f"{self.action}: {self.why}, {self.failed}", *(["after"] if steps else []), *steps]
+        return "\n".join(lines)
+
+
+def simulate(core: Core, text: str) -> Simulation:
+    """Execute an action, and take it back."""
+    action = parse_action(text, _NAME)
+    _refuse(core, action)
+    facts = core.rules.solver.database.state
+    found = core.search.prepare(action, ())(())
+    if isinstance(found, Failed):
+        return Simulation(print_action(action), tuple(map(str, found.reached)), {}, found.failed, found.why)
+    if facts is not None:
+        facts.take_back(0)
+    named = {name: value for name, value in found.bindings.items() if not name.startswith("_")}
+    return Simulation(print_action(action), tuple(map(str, found.labels)), named)
+
+
+def _refuse(core: Core, action: s.Action) -> None:
+    """Refuse an action that the program could not have."""
+    clause = s.ActionClause(s.Const(_NAME), action)
+    known = frozenset((*core.program.knowledge.functions, *core.program.knowledge.facts))
+    found = findings(s.Tree((*core.program.tree.items, clause)), known)
+    errors = [p for p in found if p.is_error and p.span is not None and p.span.source.name == _NAME]
+    if errors:
+        raise ProgramError(*errors)
