@@ -28,6 +28,7 @@ from helpers.programs import KINDS, Shape, policies, streams
 from properties.test_columns import check_meaning
 from properties.test_disorder import late_engine, lateness, net, short_histories
 from properties.test_engine import MOST, agree, meaning, moment
+from properties.test_stages import agree_in_stages
 
 pytestmark = pytest.mark.property
 
@@ -187,6 +188,13 @@ def test_what_is_due_together_is_judged_in_stages(tree: s.Tree, stream: list[Eve
 @given(CROSSING, streams(CROWDED), policies(WHOLE), st.data())
 def test_tables_are_judged_in_stages(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check_meaning(tree, stream, policy, data)
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(st.one_of(CROSSING, CROSSING, SOUND), streams(CROWDED), policies(WHOLE), st.sampled_from((1, 2, 7)))
+def test_shards_judge_as_one_engine(tree: s.Tree, stream: list[Event], policy: str, shards: int) -> None:
+    """Shows definition 22.1 for constraints."""
+    agree_in_stages(tree, stream, policy, shards)
 
 
 @settings(max_examples=settings.default.max_examples // 5)
