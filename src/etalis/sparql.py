@@ -17,7 +17,6 @@ from typing import Any
 from etalis.data.values import Value
 from etalis.epsparql import syntax as q
 from etalis.epsparql.check import check
-from etalis.epsparql.plain_names import with_plain_names
 from etalis.epsparql.printer import print_unit
 from etalis.epsparql.read import read_collect
 from etalis.epsparql.reads import known_predicates
@@ -39,6 +38,7 @@ from etalis.language.syntax import Compound, Const, EventDeclaration, Rule, Tree
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.exact_terms import encode
 from etalis.logic.rdf.load import load_graph
+from etalis.logic.rdf.plain_names import PlainNames
 from etalis.program import Program
 from etalis.runtime.compiled import CompiledProgram, compile_tree
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
@@ -112,18 +112,18 @@ def compile_sparql(
     """
     unit, noted = read_collect(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
     _raise_errors(noted)
-    named = _bracketed if dialect is None else _plain_or_bracketed
     over_background = partial(
-        _translate, unit, frozenset(map(named, streamed)), frozenset(map(named, background_predicates)),
-        entailment, transitive, policy, vocabulary, is_alone=not rules, origin=_moment(origin),
+        _translate, unit, tuple(streamed), tuple(background_predicates), entailment, transitive, policy, vocabulary,
+        is_alone=not rules, origin=_moment(origin),
     )  # fmt: skip
     first = over_background(background)
     program = _make_program(first, [*noted, *first.problems], rules, name, flags, strict=strict)
     if dialect is not None:
         tell_warnings([_standard_form(unit)], strict=False)
-    program.background = first.held
+    program.background, program.plain_names = first.held, first.plain_names
     program.read_background = partial(_read_again, over_background, first)
-    sources = {_bracketed(iri): source for iri, source in streams.items()}
+    named = _bracketed if first.plain_names is None else first.plain_names.read_iri
+    sources = {named(iri): source for iri, source in streams.items()}
     return SparqlProgram(program, first.translation.heads, sources)
 
 
@@ -135,25 +135,28 @@ class _OverBackground:
     facts: Mapping[tuple[str, int], list[tuple[Value, ...]]]
     held: frozenset[Value]
     problems: list[Problem]
+    plain_names: PlainNames | None
 
 
 def _translate(
-    unit: q.Unit, streamed: frozenset[str], held: frozenset[str], entailment: str | None, transitive: Sequence[str],
+    unit: q.Unit, streamed: Iterable[str], held: Iterable[str], entailment: str | None, transitive: Sequence[str],
     policy: str | None, vocabulary: str | None, background: Any, *, is_alone: bool, origin: int,
 ) -> _OverBackground:  # fmt: skip
     loaded, namespace = _load_background(unit, background)
-    closed = close(loaded, entailment is not None, transitive)
-    has_atoms = unit.dialect is not None
-    if has_atoms:
-        loaded, closed = (with_plain_names(triples, vocabulary or namespace) for triples in (loaded, closed))
-    known = known_predicates(unit, loaded, closed, streamed, held, rdfs=entailment is not None)
+    names = None if unit.dialect is None else PlainNames(_without_brackets(vocabulary or namespace))
+    named = _bracketed if names is None else names.read_iri
+    if names is not None:
+        loaded = names.name_triples(loaded)
+    closed = close(loaded, entailment is not None, map(named, transitive), has_atoms=names is not None)
+    decided = map(named, streamed), map(named, held)
+    known = known_predicates(unit, loaded, closed, *decided, rdfs=entailment is not None)
     problems = check(unit, known)
     _raise_errors(problems)
-    schema = NO_SCHEMA if entailment is None else StreamSchema(closed, has_atoms=has_atoms)
+    schema = NO_SCHEMA if entailment is None else StreamSchema(closed, has_atoms=names is not None)
     translated = translate(unit, known, schema, policy=policy, is_alone=is_alone, origin=origin)
     facts: dict[tuple[str, int], list[tuple[Value, ...]]] = {(TRIPLE, 3): list(closed)} if closed else {}
     found = frozenset(filter(known.is_background, known.loaded | known.background))
-    return _OverBackground(translated, {**facts, **translated.facts}, found, problems)
+    return _OverBackground(translated, {**facts, **translated.facts}, found, problems, names)
 
 
 def _read_again(
@@ -186,8 +189,8 @@ def _bracketed(iri: str) -> str:
     return iri if iri.startswith("<") else f"<{iri}>"
 
 
-def _plain_or_bracketed(iri: str) -> str:
-    return _bracketed(iri) if ":" in iri else iri
+def _without_brackets(iri: str | None) -> str | None:
+    return None if iri is None else iri.strip("<>")
 
 
 def _standard_form(unit: q.Unit) -> Problem:

@@ -78,6 +78,14 @@ def test_without_entailment_only_what_is_said_holds(ontology: Path) -> None:
     assert push(engine, 2, ":s1 :value 20 .") == []
 
 
+@pytest.mark.parametrize("name", [X + "in", f"<{X}in>"])
+def test_properties_may_be_transitive(name: str) -> None:
+    known = [(f"<{X}{a}>", f"<{X}in>", f"<{X}{b}>") for a, b in (("a", "b"), ("b", "c"))]
+    query = PREFIX + "SELECT ?w { ?s :p ?o . ?s :in ?w }"
+    engine = etalis.compile_sparql(query, background=known, transitive=[name]).engine()
+    assert {m.args for m in push(engine, 1, ":a :p 1 .")} == {(f"<{X}b>",), (f"<{X}c>",)}
+
+
 def test_a_streamed_predicate_is_read_in_both() -> None:
     triples = [("<http://x/a>", "<http://x/room>", "<http://x/lab>")]
     query = PREFIX + "SELECT ?s ?r { ?s :value ?v . ?s :room ?r }"

@@ -27,7 +27,6 @@ from etalis.formats.rdf_quads import read_nquads, read_trig
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema, reading_of
 from etalis.formats.table import column_names
 from etalis.formats.written import SECONDS, TimeForm, clause_of, json_of, moment_of
-from etalis.logic.rdf.given_terms import to_name
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
@@ -194,7 +193,7 @@ def run_file(
     What cannot be read is a dead letter where someone takes these, otherwise an error.
     """
     core = engine.core
-    reading = reading_of(core.program, stream=to_name(stream, "stream"), **how)
+    reading = reading_of(core.program, stream=stream, **how)
     reading = replace(reading, retracts=core.program.settings.revision)
 
     def bury(bad: Bad) -> None:
