@@ -80,6 +80,9 @@ class SparqlProgram(Program):
         Of several SELECT queries one is named by its `query`, such as `select_2`.
         """
         if format == "trig":
+            if all(head.columns is not None for head in self.queries):
+                hint = "write CONSTRUCT { ... } WHERE { ... }; what is selected is written as json"
+                raise OptionError(Problem("E339", "no query constructs triples", hint=hint))
             return to_trig(match for match in matches if match.name == TRIPLE)
         if format != "json":
             raise OptionError(Problem("E339", f"there is no format of results {format}", hint="json or trig"))
