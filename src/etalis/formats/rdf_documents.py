@@ -17,8 +17,9 @@ from etalis.errors import EtalisError, InputError, Problem
 from etalis.formats.rdf_quads import EVENT, reads_graphs
 from etalis.formats.roles import find_times
 from etalis.formats.row import Place, Reading, Row, interval_of, time_of
+from etalis.logic.rdf.blank_nodes import BlankNodes
 from etalis.logic.rdf.exact_terms import UNBOUND, encode
-from etalis.logic.rdf.given_terms import BlankNodes, to_name
+from etalis.logic.rdf.given_terms import to_name
 from etalis.logic.rdf.oxigraph import NestingGuard, check_json, import_pyoxigraph
 from etalis.temporal.event import Event
 

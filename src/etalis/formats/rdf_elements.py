@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.formats.rdf_documents import read_triples
 from etalis.formats.rdf_quads import EVENT
-from etalis.logic.rdf.given_terms import BlankNodes, to_name, to_part
+from etalis.logic.rdf.blank_nodes import BlankNodes
+from etalis.logic.rdf.given_terms import to_name, to_part
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.temporal.event import Event
 from etalis.temporal.time_input import to_interval

@@ -22,8 +22,8 @@ from etalis.data.values import Value
 from etalis.errors import InputError, Problem
 from etalis.formats.row import Bad, Item, Place, Reading, Row, time_of
 from etalis.logic.knowledge.cell_values import XSD
+from etalis.logic.rdf.blank_nodes import BlankNodes
 from etalis.logic.rdf.exact_terms import read_term, unescape
-from etalis.logic.rdf.given_terms import BlankNodes
 from etalis.logic.rdf.oxigraph import MOST_NESTED, NestingGuard, import_pyoxigraph
 from etalis.logic.rdf.plain_names import PlainNames
 from etalis.temporal.event import Event, EventKind, new_event

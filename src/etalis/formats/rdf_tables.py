@@ -17,8 +17,9 @@ from etalis.formats.rdf_quads import EVENT, reads_graphs
 from etalis.formats.roles import find_roles
 from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, read_row, time_of
 from etalis.logic.knowledge.cell_values import parse_cell
+from etalis.logic.rdf.blank_nodes import BlankNodes
 from etalis.logic.rdf.exact_terms import UNBOUND
-from etalis.logic.rdf.given_terms import BlankNodes, to_part
+from etalis.logic.rdf.given_terms import to_part
 from etalis.runtime.lateness.watermark import describe_background
 from etalis.temporal.event import Event
 
