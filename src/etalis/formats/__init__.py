@@ -154,15 +154,9 @@ def feed(
     together are taken in their order, and the stream is not closed.
     """
     known = raise_bad(items) if on_bad is None else items
-    core = engine.core
-    background = core.program.background
     for item in known if as_given else in_order(known):
         try:
             match item:
-                case Row(event, _) if background and core.bury_background(
-                    event.name, event.args, event.start_time, event.end_time
-                ):
-                    pass
                 case Row(event, _, str(name)):
                     yield from engine.push(event.name, *event.args, at=Stamp(exact_interval(event), id=name))
                 case Row(event, _) if event.name in engine.core.program.implied or event.sign < 0:

@@ -12,7 +12,6 @@ from etalis.logic.rdf.blank_nodes import BlankNodes
 from etalis.logic.rdf.given_terms import to_name, to_part
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.temporal.event import Event
-from etalis.temporal.time_input import to_interval
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import RuntimeEngine
@@ -63,9 +62,5 @@ def _push(
     more = (g, n) if has_names else ()
     found: list[Event] = []
     for triple in triples:
-        if triple[1] in core.program.background:
-            when = stamp.at if until is None else (stamp.at, until)
-            core.bury_background(EVENT, triple, *((None, None) if stamp.at is None else to_interval(when)))
-        else:
-            found += engine.push(EVENT, *triple, *more, at=moment)
+        found += engine.push(EVENT, *triple, *more, at=moment)
     return tuple(found)
