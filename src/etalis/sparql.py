@@ -12,7 +12,7 @@ from functools import partial
 from heapq import merge
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from etalis.data.values import Value
 from etalis.epsparql import syntax as q
@@ -46,6 +46,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import EARLIEST, to_time
 
 KnownTriple = tuple[Value, Value, Value]
+_Facts: TypeAlias = Mapping[tuple[str, int], list[tuple[Value, ...]]]
 TRIPLE = "rdf"
 NO_STREAMS: Mapping[str, str | Path] = MappingProxyType({})
 _RULES = "<rules>"
@@ -54,7 +55,8 @@ _WIDTHS = {
     5: "a query names a graph or a stream: rdf(S, P, O, Graph, Stream)",
 }
 _UNBOUNDED = "W209"
-_OWN_RESULT = "E243"
+_OWN_RESULT, _OWN_STAMP = "E243", "E255"
+_MISSES_ITSELF = (_OWN_RESULT, _OWN_STAMP)
 _EMPTY = "E212"  # no match fits into a window: a query may be without solutions
 
 
@@ -119,8 +121,15 @@ def compile_sparql(
         _translate, unit, tuple(streamed), tuple(background_predicates), entailment, transitive, policy, vocabulary,
         is_alone=not rules, origin=_moment(origin),
     )  # fmt: skip
+    if isinstance(background, Iterator):
+        background = list(background)
     first = over_background(background)
-    program = _make_program(first, [*noted, *first.problems], rules, name, flags, strict=strict)
+    tree, told = _join_rules(first, rules)
+    if any(problem.code in _MISSES_ITSELF for problem in told):  # perhaps what a look-up would not find
+        over_background = partial(over_background, writes_sets=True)
+        first = over_background(background)
+        tree, told = _join_rules(first, rules)
+    program = _make_program(tree, first.facts, [*noted, *first.problems, *told], name, flags, strict=strict)
     if dialect is not None:
         tell_warnings([_standard_form(unit)], strict=False)
     program.background, program.plain_names = first.held, first.plain_names
@@ -135,7 +144,7 @@ class _OverBackground:
     """Queries over a background: their rules, the facts that these ask, the predicates that no stream may have."""
 
     translation: Translation
-    facts: Mapping[tuple[str, int], list[tuple[Value, ...]]]
+    facts: _Facts
     held: frozenset[Value]
     problems: list[Problem]
     plain_names: PlainNames | None
@@ -144,6 +153,7 @@ class _OverBackground:
 def _translate(
     unit: q.Unit, streamed: Iterable[str], held: Iterable[str], entailment: str | None, transitive: Sequence[str],
     policy: str | None, vocabulary: str | None, background: Any, *, is_alone: bool, origin: int,
+    writes_sets: bool = False,
 ) -> _OverBackground:  # fmt: skip
     loaded, namespace = _load_background(unit, background)
     names = None if unit.dialect is None else PlainNames(_without_brackets(vocabulary or namespace))
@@ -156,8 +166,10 @@ def _translate(
     problems = check(unit, known)
     _raise_errors(problems)
     schema = NO_SCHEMA if entailment is None else StreamSchema(closed, has_atoms=names is not None)
-    translated = translate(unit, known, schema, policy=policy, is_alone=is_alone, origin=origin)
-    facts: dict[tuple[str, int], list[tuple[Value, ...]]] = {(TRIPLE, 3): list(closed)} if closed else {}
+    translated = translate(
+        unit, known, schema, policy=policy, is_alone=is_alone, origin=origin, writes_sets=writes_sets
+    )
+    facts: _Facts = {(TRIPLE, 3): list(closed)} if closed else {}
     found = frozenset(filter(known.is_background, known.loaded | known.background))
     return _OverBackground(translated, {**facts, **translated.facts}, found, problems, names)
 
@@ -242,20 +254,22 @@ def _encode_triple(row: Any) -> KnownTriple:
     return s, p, o
 
 
-def _make_program(
-    first: _OverBackground, problems: list[Problem], rules: str, name: str, flags: Mapping[str, object], *,
-    strict: bool,
-) -> CompiledProgram:  # fmt: skip
-    """Return the program of a translation, with rules beside it and the facts that it asks."""
-    translated, facts = first.translation, first.facts
+def _join_rules(first: _OverBackground, rules: str) -> tuple[Tree, list[Problem]]:
+    """Return the rules of queries with those beside them, and what is found wrong in these."""
+    translated = first.translation
     beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
     items = (*translated.tree.items, *_reported_beside(translated, beside), *beside.items)
     tree, missing = resolve(Tree(items, translated.tree.span), read_nothing)
     unread += missing
     unread += _other_triples(beside, len(_triple_attributes(translated.tree)))
-    found = findings(tree, frozenset(facts))
-    kept = [problem for problem in map(_of_query, found) if problem is not None]
-    told = [*problems, *unread, *kept]
+    found = map(_of_query, findings(tree, frozenset(first.facts)))
+    return tree, [*unread, *(problem for problem in found if problem is not None)]
+
+
+def _make_program(
+    tree: Tree, facts: _Facts, told: list[Problem], name: str, flags: Mapping[str, object], *, strict: bool
+) -> CompiledProgram:
+    """Return the program of queries, with the facts that they ask."""
     program = compile_tree(tree, told, flags=flags, strict=strict)
     for (fact, arity), rows in facts.items():
         program.knowledge.load((fact, LoadedRows(name, arity, list(rows))))
@@ -302,7 +316,7 @@ def _of_query(problem: Problem) -> Problem | None:
         return problem
     if problem.code == _OWN_RESULT:
         message = "what is constructed at a stamp may depend on its being missing there"
-        return Problem("E255", message, problem.span, "look strictly back: OPTIONALSEQ, or the left of SEQ")
+        return Problem(_OWN_STAMP, message, problem.span, "look strictly back: OPTIONALSEQ, or the left of SEQ")
     if problem.code in OPEN and problem.span is not None:  # a goal of the query itself
         return problem
     if problem.code != _UNBOUNDED:
