@@ -12,12 +12,11 @@ from functools import partial
 from heapq import merge
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from etalis.data.values import Value
 from etalis.epsparql import syntax as q
 from etalis.epsparql.check import check
-from etalis.epsparql.plain_names import with_plain_names
 from etalis.epsparql.printer import print_unit
 from etalis.epsparql.read import read_collect
 from etalis.epsparql.reads import known_predicates
@@ -39,6 +38,7 @@ from etalis.language.syntax import Compound, Const, EventDeclaration, Rule, Tree
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.exact_terms import encode
 from etalis.logic.rdf.load import load_graph
+from etalis.logic.rdf.plain_names import PlainNames
 from etalis.program import Program
 from etalis.runtime.compiled import CompiledProgram, compile_tree
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
@@ -46,6 +46,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import EARLIEST, to_time
 
 KnownTriple = tuple[Value, Value, Value]
+_Facts: TypeAlias = Mapping[tuple[str, int], list[tuple[Value, ...]]]
 TRIPLE = "rdf"
 NO_STREAMS: Mapping[str, str | Path] = MappingProxyType({})
 _RULES = "<rules>"
@@ -54,7 +55,8 @@ _WIDTHS = {
     5: "a query names a graph or a stream: rdf(S, P, O, Graph, Stream)",
 }
 _UNBOUNDED = "W209"
-_OWN_RESULT = "E243"
+_OWN_RESULT, _OWN_STAMP = "E243", "E255"
+_MISSES_ITSELF = (_OWN_RESULT, _OWN_STAMP)
 _EMPTY = "E212"  # no match fits into a window: a query may be without solutions
 
 
@@ -80,6 +82,9 @@ class SparqlProgram(Program):
         Of several SELECT queries one is named by its `query`, such as `select_2`.
         """
         if format == "trig":
+            if all(head.columns is not None for head in self.queries):
+                hint = "write CONSTRUCT { ... } WHERE { ... }; what is selected is written as json"
+                raise OptionError(Problem("E339", "no query constructs triples", hint=hint))
             return to_trig(match for match in matches if match.name == TRIPLE)
         if format != "json":
             raise OptionError(Problem("E339", f"there is no format of results {format}", hint="json or trig"))
@@ -112,18 +117,25 @@ def compile_sparql(
     """
     unit, noted = read_collect(text, name=name, prefixes=prefixes, vocabulary=vocabulary, dialect=dialect)
     _raise_errors(noted)
-    named = _bracketed if dialect is None else _plain_or_bracketed
     over_background = partial(
-        _translate, unit, frozenset(map(named, streamed)), frozenset(map(named, background_predicates)),
-        entailment, transitive, policy, vocabulary, is_alone=not rules, origin=_moment(origin),
+        _translate, unit, tuple(streamed), tuple(background_predicates), entailment, transitive, policy, vocabulary,
+        is_alone=not rules, origin=_moment(origin),
     )  # fmt: skip
+    if isinstance(background, Iterator):
+        background = list(background)
     first = over_background(background)
-    program = _make_program(first, [*noted, *first.problems], rules, name, flags, strict=strict)
+    tree, told = _join_rules(first, rules)
+    if any(problem.code in _MISSES_ITSELF for problem in told):  # perhaps what a look-up would not find
+        over_background = partial(over_background, writes_sets=True)
+        first = over_background(background)
+        tree, told = _join_rules(first, rules)
+    program = _make_program(tree, first.facts, [*noted, *first.problems, *told], name, flags, strict=strict)
     if dialect is not None:
         tell_warnings([_standard_form(unit)], strict=False)
-    program.background = first.held
+    program.background, program.plain_names = first.held, first.plain_names
     program.read_background = partial(_read_again, over_background, first)
-    sources = {_bracketed(iri): source for iri, source in streams.items()}
+    named = _bracketed if first.plain_names is None else first.plain_names.read_iri
+    sources = {named(iri): source for iri, source in streams.items()}
     return SparqlProgram(program, first.translation.heads, sources)
 
 
@@ -132,28 +144,34 @@ class _OverBackground:
     """Queries over a background: their rules, the facts that these ask, the predicates that no stream may have."""
 
     translation: Translation
-    facts: Mapping[tuple[str, int], list[tuple[Value, ...]]]
+    facts: _Facts
     held: frozenset[Value]
     problems: list[Problem]
+    plain_names: PlainNames | None
 
 
 def _translate(
-    unit: q.Unit, streamed: frozenset[str], held: frozenset[str], entailment: str | None, transitive: Sequence[str],
+    unit: q.Unit, streamed: Iterable[str], held: Iterable[str], entailment: str | None, transitive: Sequence[str],
     policy: str | None, vocabulary: str | None, background: Any, *, is_alone: bool, origin: int,
+    writes_sets: bool = False,
 ) -> _OverBackground:  # fmt: skip
     loaded, namespace = _load_background(unit, background)
-    closed = close(loaded, entailment is not None, transitive)
-    has_atoms = unit.dialect is not None
-    if has_atoms:
-        loaded, closed = (with_plain_names(triples, vocabulary or namespace) for triples in (loaded, closed))
-    known = known_predicates(unit, loaded, closed, streamed, held, rdfs=entailment is not None)
+    names = None if unit.dialect is None else PlainNames(_without_brackets(vocabulary or namespace))
+    named = _bracketed if names is None else names.read_iri
+    if names is not None:
+        loaded = names.name_triples(loaded)
+    closed = close(loaded, entailment is not None, map(named, transitive), has_atoms=names is not None)
+    decided = map(named, streamed), map(named, held)
+    known = known_predicates(unit, loaded, closed, *decided, rdfs=entailment is not None)
     problems = check(unit, known)
     _raise_errors(problems)
-    schema = NO_SCHEMA if entailment is None else StreamSchema(closed, has_atoms=has_atoms)
-    translated = translate(unit, known, schema, policy=policy, is_alone=is_alone, origin=origin)
-    facts: dict[tuple[str, int], list[tuple[Value, ...]]] = {(TRIPLE, 3): list(closed)} if closed else {}
+    schema = NO_SCHEMA if entailment is None else StreamSchema(closed, has_atoms=names is not None)
+    translated = translate(
+        unit, known, schema, policy=policy, is_alone=is_alone, origin=origin, writes_sets=writes_sets
+    )
+    facts: _Facts = {(TRIPLE, 3): list(closed)} if closed else {}
     found = frozenset(filter(known.is_background, known.loaded | known.background))
-    return _OverBackground(translated, {**facts, **translated.facts}, found, problems)
+    return _OverBackground(translated, {**facts, **translated.facts}, found, problems, names)
 
 
 def _read_again(
@@ -186,8 +204,8 @@ def _bracketed(iri: str) -> str:
     return iri if iri.startswith("<") else f"<{iri}>"
 
 
-def _plain_or_bracketed(iri: str) -> str:
-    return _bracketed(iri) if ":" in iri else iri
+def _without_brackets(iri: str | None) -> str | None:
+    return None if iri is None else iri.strip("<>")
 
 
 def _standard_form(unit: q.Unit) -> Problem:
@@ -236,20 +254,22 @@ def _encode_triple(row: Any) -> KnownTriple:
     return s, p, o
 
 
-def _make_program(
-    first: _OverBackground, problems: list[Problem], rules: str, name: str, flags: Mapping[str, object], *,
-    strict: bool,
-) -> CompiledProgram:  # fmt: skip
-    """Return the program of a translation, with rules beside it and the facts that it asks."""
-    translated, facts = first.translation, first.facts
+def _join_rules(first: _OverBackground, rules: str) -> tuple[Tree, list[Problem]]:
+    """Return the rules of queries with those beside them, and what is found wrong in these."""
+    translated = first.translation
     beside, unread = parse_collect(rules, _RULES) if rules else (Tree(()), [])
     items = (*translated.tree.items, *_reported_beside(translated, beside), *beside.items)
     tree, missing = resolve(Tree(items, translated.tree.span), read_nothing)
     unread += missing
     unread += _other_triples(beside, len(_triple_attributes(translated.tree)))
-    found = findings(tree, frozenset(facts))
-    kept = [problem for problem in map(_of_query, found) if problem is not None]
-    told = [*problems, *unread, *kept]
+    found = map(_of_query, findings(tree, frozenset(first.facts)))
+    return tree, [*unread, *(problem for problem in found if problem is not None)]
+
+
+def _make_program(
+    tree: Tree, facts: _Facts, told: list[Problem], name: str, flags: Mapping[str, object], *, strict: bool
+) -> CompiledProgram:
+    """Return the program of queries, with the facts that they ask."""
     program = compile_tree(tree, told, flags=flags, strict=strict)
     for (fact, arity), rows in facts.items():
         program.knowledge.load((fact, LoadedRows(name, arity, list(rows))))
@@ -296,7 +316,7 @@ def _of_query(problem: Problem) -> Problem | None:
         return problem
     if problem.code == _OWN_RESULT:
         message = "what is constructed at a stamp may depend on its being missing there"
-        return Problem("E255", message, problem.span, "look strictly back: OPTIONALSEQ, or the left of SEQ")
+        return Problem(_OWN_STAMP, message, problem.span, "look strictly back: OPTIONALSEQ, or the left of SEQ")
     if problem.code in OPEN and problem.span is not None:  # a goal of the query itself
         return problem
     if problem.code != _UNBOUNDED:

@@ -78,6 +78,14 @@ def test_without_entailment_only_what_is_said_holds(ontology: Path) -> None:
     assert push(engine, 2, ":s1 :value 20 .") == []
 
 
+@pytest.mark.parametrize("name", [X + "in", f"<{X}in>"])
+def test_properties_may_be_transitive(name: str) -> None:
+    known = [(f"<{X}{a}>", f"<{X}in>", f"<{X}{b}>") for a, b in (("a", "b"), ("b", "c"))]
+    query = PREFIX + "SELECT ?w { ?s :p ?o . ?s :in ?w }"
+    engine = etalis.compile_sparql(query, background=known, transitive=[name]).engine()
+    assert {m.args for m in push(engine, 1, ":a :p 1 .")} == {(f"<{X}b>",), (f"<{X}c>",)}
+
+
 def test_a_streamed_predicate_is_read_in_both() -> None:
     triples = [("<http://x/a>", "<http://x/room>", "<http://x/lab>")]
     query = PREFIX + "SELECT ?s ?r { ?s :value ?v . ?s :room ?r }"
@@ -209,8 +217,28 @@ def test_options_of_queries_are_refused_for_rules(tmp_path: Path, ontology: Path
     assert command("check", rules, "--background", ontology)[0] == ExitCode.USAGE
     assert command("run", query, "--rdf", ontology)[0] == ExitCode.USAGE
     assert command("run", rules, ontology, "--output", "sparql")[0] == ExitCode.USAGE
+    assert command("run", query, "--terms", "exact")[0] == ExitCode.USAGE
+    assert command("check", rules, "--origin", "5")[0] == ExitCode.USAGE
     stored = ("--background", ontology, "--output", "trig", "--to", tmp_path / "x.csv")
     assert command("run", query, ontology, *stored)[0] == ExitCode.USAGE
+
+
+@pytest.mark.parametrize(("origin", "steps"), [(None, [5, 10]), ("2", [2, 7]), ("1970-01-01T00:00:04Z", [4, 9])])
+def test_steps_are_counted_from_an_origin_on_the_command_line(
+    origin: str | None, steps: list[int], tmp_path: Path
+) -> None:
+    query, stream = tmp_path / "count.rq", tmp_path / "s.jsonl"
+    query.write_text(PREFIX + "SELECT (COUNT(*) AS ?n) FROM STREAM :s [RANGE 10 STEP 5] { ?x :p ?y }")
+    stream.write_text(json.dumps({"at": 1, "turtle": f"<{X}a> <{X}p> 1 .", "stream": X + "s"}))
+    code, text = command("run", query, stream, *(() if origin is None else ("--origin", origin)))
+    assert (code, text.splitlines()) == (ExitCode.OK, [f"select_1(1) [{step}, {step}]" for step in steps])
+    assert command("run", query, stream, "--origin", "noon")[0] == ExitCode.INPUT
+
+
+def test_trig_is_of_what_is_constructed(tmp_path: Path) -> None:
+    program = etalis.compile_sparql(PREFIX + "SELECT ?x { ?x :p ?y }")
+    with pytest.raises(OptionError, match="no query constructs triples"):
+        program.results([], format="trig")
 
 
 def test_the_background_is_replaced_while_an_engine_runs(tmp_path: Path) -> None:

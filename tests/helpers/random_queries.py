@@ -1,6 +1,6 @@
 """Random queries as trees that can be written and read, and texts of queries with something changed in them.
 
-Law: a text ends in a tree, which reads back from its printed form, or in findings that all have a place.
+Law: a text ends in a tree, which reads back from its printed form, or in findings that all have a place and a hint.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ def attempt(random: Random, text: str) -> str:
     """Read a text in one of the ways; return `tree` or `error`, or raise what should not happen."""
     vocabulary, dialect = random.choice((None, "http://x/")), random.choice((None, None, "etalis"))
     unit, problems = read_collect(text, vocabulary=vocabulary, dialect=dialect)
-    assert all(problem.span is not None and str(problem) for problem in problems), text
+    assert all(problem.span is not None and problem.hint and str(problem) for problem in problems), text
     if any(problem.is_error for problem in problems):
         return "error"
     assert read_unit(print_unit(unit), dialect=dialect) == unit, text

@@ -64,6 +64,17 @@ def test_background_goes_to_the_shards(spark: Any) -> None:
     assert sorted(row["company"] for row in found) == wanted
 
 
+def test_a_streamed_triple_of_the_background_is_rejected(spark: Any, tmp_path: Any) -> None:
+    background = [(f"<{SPACE}c1>", f"<{SPACE}rated>", f"<{SPACE}high>")]
+    program = etalis.compile_sparql("SELECT ?p ?o { ?s ?p ?o }", background=background)
+    triples = [*make_triples(20), (f"<{SPACE}c1>", f"<{SPACE}rated>", 7.0, 20.0)]
+    frame = spark.createDataFrame(triples, COLUMNS)
+    letters = str(tmp_path / "letters")
+    assert len(program.on(spark).detect(frame, time="at", event="rdf", rejected=letters).collect()) == 20
+    (letter,) = spark.read.parquet(letters).collect()
+    assert "is background" in letter["reason"]
+
+
 def test_a_window_over_triples_is_one_graph(spark: Any) -> None:
     program = etalis.compile_sparql(MEANS)
     stream = f"<{SPACE}ticks>"

@@ -81,6 +81,9 @@ class KnowledgeOptions:
     dialect: Annotated[
         str | None, typer.Option(help="How queries are written, if not in the standard.", metavar="|".join(DIALECTS))
     ] = None
+    origin: Annotated[
+        str | None, typer.Option(help="The time that steps of windows of queries are counted from.", metavar="TIME")
+    ] = None
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -90,17 +93,18 @@ class KnowledgeOptions:
     def compile(self, path: Path, text: str, *, skip_broken: bool = False) -> Program:
         """Return the program of a file, rules or queries, with all of its knowledge."""
         if not is_query(path):
-            if self.background or self.streamed or self.vocabulary or self.dialect:
-                options = "--background, --streamed, --vocabulary and --dialect"
+            if self.background or self.streamed or self.vocabulary or self.dialect or self.origin:
+                options = "--background, --streamed, --vocabulary, --dialect and --origin"
                 raise typer.BadParameter(f"{options} are of queries: {' or '.join(f'*{e}' for e in QUERIES)}")
             program = compile_rules(text, name=str(path), imports=path.parent, skip_broken=skip_broken)
             return self.add_to(program)
-        if self.rdf or self.relation or skip_broken:
-            raise typer.BadParameter("--rdf, --relation and --skip-broken are of rules: give queries --background")
+        if self.rdf or self.relation or self.terms or skip_broken:
+            options = "--rdf, --relation, --terms and --skip-broken"
+            raise typer.BadParameter(f"{options} are of rules: give queries --background")
         program = compile_sparql(
             text, name=str(path), background=self.background or None, prefixes=self.prefixes,
             vocabulary=self.vocabulary, dialect=self.dialect, streamed=self.streamed or (),
-            transitive=self.transitive or (),
+            transitive=self.transitive or (), origin=self.origin or 0,
         )  # fmt: skip
         return KnowledgeOptions(facts=self.facts).add_to(program)
 

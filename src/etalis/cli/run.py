@@ -51,7 +51,6 @@ from etalis.errors import EtalisError
 from etalis.formats import STANDARD_INPUT, feed
 from etalis.formats.row import reading_of
 from etalis.formats.written import TimeForm
-from etalis.logic.rdf.exact_terms import UNBOUND
 from etalis.sparql import SparqlProgram
 from etalis.temporal.duration import DurationError, to_duration
 from etalis.temporal.event import Event
@@ -138,7 +137,7 @@ def run(
             raise typer.BadParameter(f"--output {output} shows results of queries (.rq, .epsparql), and stores none")
         found = reading_of(
             compiled.compiled, event=event, time=time, unit=unit, encoding=encoding, until=until,
-            stream=UNBOUND if stream_ is None else f"<{stream_.strip('<>')}>",
+            stream=stream_,
         )  # fmt: skip
         reading = replace(found, needs_time=clock == "events", retracts=compiled.compiled.settings.revision)
         stream = EventStream(

@@ -13,32 +13,37 @@ from etalis.epsparql.reads import DOMAIN, RANGE, SUBCLASS, SUBPROPERTY, TYPE
 from etalis.logic.rdf.entailment import Graph, Node, entail
 from etalis.logic.rdf.exact_terms import kind_of
 
+_ATOM = "'"  # before a plain name: no IRI begins so
 SCHEMA = frozenset({SUBCLASS, SUBPROPERTY, DOMAIN, RANGE})
 
 
 def close(
-    triples: Iterable[tuple[Value, Value, Value]], rdfs: bool, transitive: Iterable[str] = ()
-) -> list[tuple[Value, Value, Value]]:
-    """Return triples in the exact naming with all that they entail."""
+    triples: Iterable[tuple[Value, Value, Value]], rdfs: bool, transitive: Iterable[str] = (), *,
+    has_atoms: bool = False,
+) -> list[tuple[Value, Value, Value]]:  # fmt: skip
+    """Return triples in the exact naming with all that they entail; with atoms, texts are names, no literals."""
     graph = Graph()
-    for s, p, o in triples:
-        graph.add((_node(s), _node(p), _node(o)))  # type: ignore[arg-type] # a literal is no subject or predicate
-    entail(graph, rdfs=rdfs, transitive=[_node(p) for p in transitive])  # type: ignore[misc] # IRIs
+    for triple in triples:
+        s, p, o = (_node(part, has_atoms) for part in triple)
+        graph.add((s, p, o))  # type: ignore[arg-type] # a literal is no subject or predicate
+    entail(graph, rdfs=rdfs, transitive=[_node(p, has_atoms) for p in transitive])  # type: ignore[misc] # no literals
     return [(_term(s), _term(p), _term(o)) for s, p, o in graph.triples]
 
 
-def _node(value: Value) -> Node:
+def _node(value: Value, has_atoms: bool) -> Node:
     match kind_of(value):
         case "iri":
             return str(value[1:-1])
         case "blank":
             return str(value)
-    return (value,)
+    return f"{_ATOM}{value}" if has_atoms and isinstance(value, str) and value[:1] != '"' else (value,)
 
 
 def _term(node: Node) -> Value:
     if isinstance(node, tuple):
         return node[0]
+    if node.startswith(_ATOM):
+        return node[len(_ATOM) :]
     return node if node.startswith("_:") else f"<{node}>"
 
 

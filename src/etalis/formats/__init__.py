@@ -27,7 +27,6 @@ from etalis.formats.rdf_quads import read_nquads, read_trig
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema, reading_of
 from etalis.formats.table import column_names
 from etalis.formats.written import SECONDS, TimeForm, clause_of, json_of, moment_of
-from etalis.logic.rdf.given_terms import to_name
 from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.temporal.event import Event
@@ -153,15 +152,10 @@ def feed(
     together are taken in their order, and the stream is not closed.
     """
     known = raise_bad(items) if on_bad is None else items
-    core = engine.core
-    background, committer = core.program.background, core.committer
+    committer = engine.core.committer
     for item in known if as_given else in_order(known):
         try:
             match item:
-                case Row(event, _) if background and core.bury_background(
-                    event.name, event.args, event.start_time, event.end_time
-                ):
-                    pass
                 case Row(event, _, str(name)):
                     yield from engine.push(event.name, *event.args, at=Stamp(exact_interval(event), id=name))
                 case Row(event, _) if event.name in engine.core.program.implied or event.sign < 0:
@@ -194,7 +188,7 @@ def run_file(
     What cannot be read is a dead letter where someone takes these, otherwise an error.
     """
     core = engine.core
-    reading = reading_of(core.program, stream=to_name(stream, "stream"), **how)
+    reading = reading_of(core.program, stream=stream, **how)
     reading = replace(reading, retracts=core.program.settings.revision)
 
     def bury(bad: Bad) -> None:

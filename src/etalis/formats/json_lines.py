@@ -3,7 +3,8 @@
 Three shapes: `{"event": "a", "card": "c1", "at": 1}` with attributes by name (also what `Event.to_json` writes, so a
 result can be an input: with `start` and `end`, and the `rule`, which is nothing to a reader), `{"event": "a", "at": 1,
 "args": [..]}`, and `["a", arg, ..., at]`. A compound term is `{"name": "f", "args": [..]}`. A line with `turtle` or
-`@graph` that names no event is an element of a stream of RDF: `rdf_documents`.
+`@graph` that names no event is an element of a stream of RDF: `rdf_documents`; one with `s`, `p` and `o` is a triple, a
+row of a table of these.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, NoReturn, TypeAlias
 from etalis.data.values import Value
 from etalis.errors import EtalisError, InputError
 from etalis.formats.rdf_documents import GRAPH, TURTLE, is_document, read_document
+from etalis.formats.rdf_tables import PARTS, TripleTable, has_triples
 from etalis.formats.roles import UnboundError, bind_one_of, find_event, find_fields, find_times, without_added
 from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
 from etalis.formats.table import check_event
@@ -79,26 +81,32 @@ def _check_first(record: Any, reading: Reading) -> None:
         check_event(reading, fields)
 
 
-def _event(text: str, records: Records, place: Place) -> Event:
+def _event(text: str, records: Records, place: Place) -> Event | Row:
     record = _load(text, place)
     if isinstance(record, dict | list):
         return _read_record(record, records, place)
     raise place.refuse("E402", f"expected an object, found {text.strip()[:40]}", _SHAPE)
 
 
-def _read_record(record: Any, records: Records, place: Place) -> Event:
+def _read_record(record: Any, records: Records, place: Place) -> Event | Row:
     match record:
         case Retraction():
-            return _taken_back(_read_record(record.reported, records, place), records.reading, place)
+            return _taken_back(_placed(record.reported, records), records.reading, place)
         case Event():
-            placed = place_event(record, records.reading.schema.get(record.name, ()))
-            return Event.make(record.name, placed, record.start_time, record.end_time)
+            return _placed(record, records)
         case Mapping():
-            return records.from_object({str(key): value for key, value in record.items()}, place)
+            fields = {str(key): value for key, value in record.items()}
+            triples = records.triples_with(fields, place)
+            return records.from_object(fields, place) if triples is None else triples.row([*fields.values()], place)
         case list() | tuple():
             return _from_array(record, records.reading, place)
     hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
     raise place.refuse("E306", f"not a row of events: {str(record)[:40]}", hint)
+
+
+def _placed(event: Event, records: Records) -> Event:
+    values = place_event(event, records.reading.schema.get(event.name, ()))
+    return Event.make(event.name, values, event.start_time, event.end_time)
 
 
 def _load(text: str, place: Place) -> Any:
@@ -130,6 +138,17 @@ class Records:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.layouts: dict[tuple[str, frozenset[str], bool], Layout] = {}
+        self.reads_triples = bool(reading.known) and has_triples(PARTS, reading)
+        self.tables: dict[tuple[str, ...], TripleTable] = {}
+
+    def triples_with(self, record: Mapping[str, Any], place: Place) -> TripleTable | None:
+        """Return what reads an object with such fields as a triple; None where it is something else."""
+        if not self.reads_triples or "s" not in record or not has_triples(record, self.reading):
+            return None
+        columns = tuple(record)
+        if columns not in self.tables:
+            self.tables[columns] = TripleTable(columns, self.reading, place.source)
+        return self.tables[columns]
 
     def from_object(self, record: dict[str, Any], place: Place) -> Event:
         """Return the event of one object, which is used up."""

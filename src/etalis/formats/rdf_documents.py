@@ -17,8 +17,9 @@ from etalis.errors import EtalisError, InputError, Problem
 from etalis.formats.rdf_quads import EVENT, reads_graphs
 from etalis.formats.roles import find_times
 from etalis.formats.row import Place, Reading, Row, interval_of, time_of
+from etalis.logic.rdf.blank_nodes import BlankNodes
 from etalis.logic.rdf.exact_terms import UNBOUND, encode
-from etalis.logic.rdf.given_terms import BlankNodes, to_name
+from etalis.logic.rdf.given_terms import to_name
 from etalis.logic.rdf.oxigraph import NestingGuard, check_json, import_pyoxigraph
 from etalis.temporal.event import Event
 
@@ -54,8 +55,7 @@ def read_document(record: dict[str, Any], reading: Reading, place: Place) -> lis
         raise place.refuse("E406", f"an element has no field {unknown[0]}", f"known: at, {', '.join(_FIELDS)}")
     start, end = interval_of(moments[0], moments[-1], place)
     try:
-        graph = to_name(record.get("graph"), "graph")
-        stream = to_name(record.get("stream"), "stream")
+        graph, stream = (read_name(reading, record.get(part), part) for part in ("graph", "stream"))
         name = record.get("id") or (None if graph == UNBOUND else graph)
         text, kind = _text(record)
         triples = read_triples(text, kind, BlankNodes(name or "", text, start, end))
@@ -64,6 +64,12 @@ def read_document(record: dict[str, Any], reading: Reading, place: Place) -> lis
     stream = reading.stream if stream == UNBOUND else stream
     shared = str(name) if name is not None and reading.retracts else None
     return [Row(event_of(triple, graph, stream, start, end, reading), place, shared) for triple in triples]
+
+
+def read_name(reading: Reading, given: object, part: str) -> str:
+    """Return the name of a graph or a stream, as the program names it."""
+    names = reading.plain_names
+    return to_name(given, part) if names is None else names.read_iri(given)
 
 
 def _text(record: Mapping[str, Any]) -> tuple[str, str]:
@@ -80,6 +86,8 @@ def _text(record: Mapping[str, Any]) -> tuple[str, str]:
 def event_of(triple: ExactTriple, graph: str, stream: str, start: int, end: int, reading: Reading) -> Event:
     """Return the event of a triple, with graph and stream where the program reads these."""
     args = (*triple, graph, stream) if reads_graphs(reading) else triple
+    if reading.plain_names is not None:
+        args = tuple(map(reading.plain_names.name, args))
     return Event.make(EVENT, args, start, end)
 
 

@@ -22,9 +22,10 @@ from etalis.data.values import Value
 from etalis.errors import InputError, Problem
 from etalis.formats.row import Bad, Item, Place, Reading, Row, time_of
 from etalis.logic.knowledge.cell_values import XSD
+from etalis.logic.rdf.blank_nodes import BlankNodes
 from etalis.logic.rdf.exact_terms import read_term, unescape
-from etalis.logic.rdf.given_terms import BlankNodes
 from etalis.logic.rdf.oxigraph import MOST_NESTED, NestingGuard, import_pyoxigraph
+from etalis.logic.rdf.plain_names import PlainNames
 from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.interval import to_time
 
@@ -104,6 +105,31 @@ class _Lines:
 
 def read_nquads(lines: Iterable[Any], source: str, reading: Reading) -> Iterator[Item]:
     """Yield the events of a stream of N-Quads; a line that is none is bad by itself."""
+    return _as_named(_read_nquads(lines, source, reading), reading.plain_names)
+
+
+def read_trig(lines: Iterable[Any], source: str, reading: Reading) -> Iterator[Item]:
+    """Yield the events of a stream of TriG."""
+    return _as_named(_read_trig(lines, source, reading), reading.plain_names)
+
+
+def _as_named(items: Iterator[Item], names: PlainNames | None) -> Iterator[Item]:
+    """Return items with the names of the original's dialect, where the program has these."""
+    return items if names is None else (_rename(item, names) for item in items)
+
+
+def _rename(item: Item, names: PlainNames) -> Item:
+    if not isinstance(item, Row):
+        return item
+    event, place, name = item
+    try:
+        args = tuple(map(names.name, event.args))
+    except InputError as error:
+        return Bad(place, place.blame(error).problems[0])
+    return Row(Event.make(EVENT, args, event.start_time, event.end_time), place, name)
+
+
+def _read_nquads(lines: Iterable[Any], source: str, reading: Reading) -> Iterator[Item]:
     oxigraph = import_pyoxigraph()
     handed = _Lines(lines)
     elements = _Elements(source, reading, handed)
@@ -153,8 +179,7 @@ def _read_lines(some: Iterable[bytes], elements: _Elements, parse: Parse) -> Ite
             yield from elements.take(quads)
 
 
-def read_trig(lines: Iterable[Any], source: str, reading: Reading) -> Iterator[Item]:
-    """Yield the events of a stream of TriG."""
+def _read_trig(lines: Iterable[Any], source: str, reading: Reading) -> Iterator[Item]:
     oxigraph = import_pyoxigraph()
     handed = _Lines(lines)
     elements = _Elements(source, reading, handed)

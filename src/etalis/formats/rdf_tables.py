@@ -1,7 +1,9 @@
 """Tables of triples: columns `s`, `p`, `o`, and if need be `g` (graph), `stream`, beside those of time and `until`.
 
-A cell is a term in the N-Triples syntax, or a number, truth value or date of the table's own. Law: a table is one of
-triples where no column and no caller names its events, and the program reads triples; each row is an event.
+A cell is a term in the N-Triples syntax, or a number, truth value or date of the table's own; in text files it is a
+number in the shape of one. In the original's dialect any other text is a name. Law: a table is one of triples where no
+column and no caller names its events, and the program reads triples; each row is an event. So is a record with fields
+of these names.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from etalis.data.values import Value
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.formats.rdf_quads import EVENT, reads_graphs
 from etalis.formats.roles import find_roles
-from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, time_of
+from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, read_row, time_of
+from etalis.logic.knowledge.cell_values import parse_cell
+from etalis.logic.rdf.blank_nodes import BlankNodes
 from etalis.logic.rdf.exact_terms import UNBOUND
-from etalis.logic.rdf.given_terms import BlankNodes, to_part
+from etalis.logic.rdf.given_terms import to_part
 from etalis.runtime.lateness.watermark import describe_background
 from etalis.temporal.event import Event
 
@@ -65,22 +69,30 @@ class TripleTable:
 
     def read(self, cells: Sequence[object], place: Place) -> Row | Bad:
         """Return the event of one row, or that it cannot be read."""
-        try:
-            place.check_text()
-            found = {name: self._term(cells, i, place) for i, name in enumerate(self.columns) if name in _ALL}
-            times = [self._time(cells, i, place) for i in self.times if cells[i] not in (None, "")] or [ARRIVAL]
-            if self.times and cells[self.times[0]] in (None, ""):
-                raise place.refuse("E404", "the row has no time", f"fill in column {self.columns[self.times[0]]}")
-            graph, stream = found.get("g", UNBOUND), found.get("stream", self.reading.stream)
-            args = tuple(found[name] for name in PARTS)
-            if args[1] in self.reading.background:
-                raise place.refuse("E345", describe_background(args[1]), "give compile_sparql(..., streamed=[...])")
-            if reads_graphs(self.reading):
-                args = (*args, graph, stream)
-            event = Event.make(EVENT, args, *interval_of(times[0], times[-1], place))
-        except InputError as error:
-            return Bad(place, error.problems[0])
+        return read_row(self.row, cells, place=place)
+
+    def row(self, cells: Sequence[object], place: Place) -> Row:
+        """Return the event of one row; one that cannot be read is refused."""
+        found = {name: self._term(cells, i, place) for i, name in enumerate(self.columns) if name in _ALL}
+        times = [self._time(cells, i, place) for i in self.times if cells[i] not in (None, "")] or [ARRIVAL]
+        if self.times and cells[self.times[0]] in (None, ""):
+            raise place.refuse("E404", "the row has no time", f"fill in column {self.columns[self.times[0]]}")
+        graph, stream = found.get("g", UNBOUND), found.get("stream", self.reading.stream)
+        args = tuple(found[name] for name in PARTS)
+        if args[1] in self.reading.background:
+            raise place.refuse("E345", describe_background(args[1]), "give compile_sparql(..., streamed=[...])")
+        if reads_graphs(self.reading):
+            args = (*args, graph, stream)
+        event = Event.make(EVENT, args, *interval_of(times[0], times[-1], place))
         return Row(event, place, graph if self.reading.retracts and graph != UNBOUND else None)
+
+    def _read(self, cell: object, name: str, *, is_text: bool) -> Value:
+        if is_text and name == "o" and isinstance(cell, str) and not isinstance(number := parse_cell(cell), str):
+            return number
+        names = self.reading.plain_names
+        if names is None:
+            return to_part(cell, _ALL[name])
+        return names.read_iri(cell) if name in NAMES else names.read(cell)
 
     def _time(self, cells: Sequence[object], column: int, place: Place) -> int:
         def find(place: Place, _: str) -> tuple[int, int] | None:
@@ -99,7 +111,7 @@ class TripleTable:
         found = None if key is None else self.terms.get(key)
         if found is None:
             try:
-                found = to_part(cell, _ALL[name])
+                found = self._read(cell, name, is_text=bool(place.delimiter))
             except EtalisError as error:
                 raise place.blame(error, place.cell(column)) from None
             if isinstance(found, str) and found.startswith("_:"):

@@ -19,6 +19,8 @@ from etalis.formats.roles import Signature, signatures_of
 from etalis.formats.seen import Seen
 from etalis.language.attributes import Notes
 from etalis.logic.rdf.exact_terms import UNBOUND
+from etalis.logic.rdf.given_terms import to_name
+from etalis.logic.rdf.plain_names import PlainNames
 from etalis.temporal.event import Event
 from etalis.temporal.interval import UNITS as UNITS
 from etalis.temporal.interval import TimeRangeError, to_time
@@ -111,8 +113,9 @@ class Reading:
     `known` are the kinds of events of a program by their names; without it, whatever an undeclared event has is taken.
     Where rows need no time, those without one have ARRIVAL in its stead. Text is UTF-8, or what its byte order mark
     tells, unless an `encoding` is given. That an event is taken back is a row where the program
-    `retracts`. Of streams of RDF `time` and `until` are the properties that tell when a graph begins and ends, and
-    `stream` is the IRI that triples have as theirs, in the exact naming; `background` are predicates that none has.
+    `retracts`. Of streams of RDF `time` and `until` are the properties that tell when a graph begins and ends,
+    `stream` is the IRI that triples have as theirs, in the exact naming, and `background` are predicates that none has.
+    With `plain_names` terms are those of the original's dialect.
     """
 
     schema: Schema = field(default_factory=dict)
@@ -126,6 +129,7 @@ class Reading:
     until: str | None = None
     stream: str = UNBOUND
     background: frozenset[Value] = frozenset()
+    plain_names: PlainNames | None = None
     seen: Seen = field(default_factory=Seen, compare=False)
     notes: Notes = field(default_factory=Notes, compare=False, repr=False)
 
@@ -145,23 +149,26 @@ class Reading:
 
 def reading_of(
     program: CompiledProgram, *, event: str | None = None, time: str | Sequence[str] | None = None, unit: str = "s",
-    encoding: str | None = None, until: str | None = None, stream: str = UNBOUND,
+    encoding: str | None = None, until: str | None = None, stream: object = None,
 ) -> Reading:  # fmt: skip
-    """Return how to read a source for a program."""
+    """Return how to read a source for a program; `stream` is the name of the stream that its triples are of."""
+    names = program.plain_names
     known: dict[str, tuple[Signature, ...]] = {}
     for signature in signatures_of(program):
         known[signature.kind[0]] = (*known.get(signature.kind[0], ()), signature)
     return Reading(
         schema=program.signatures, event=event, time=time, unit=unit, known=known, encoding=encoding, until=until,
-        stream=stream, background=program.background,
+        stream=to_name(stream, "stream") if names is None else names.read_iri(stream),
+        background=program.background, plain_names=names,
     )  # fmt: skip
 
 
-def read_row(event: Callable[..., Event], *given: object, place: Place) -> Row | Bad:
+def read_row(read: Callable[..., Event | Row], *given: object, place: Place) -> Row | Bad:
     """Return the row that a record is, or that it cannot be read."""
     try:
         place.check_text()
-        return Row(event(*given, place), place)
+        found = read(*given, place)
+        return found if isinstance(found, Row) else Row(found, place)
     except InputError as error:
         return Bad(place, error.problems[0])
 

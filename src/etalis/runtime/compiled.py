@@ -26,6 +26,7 @@ from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.machine.database import Key
+from etalis.logic.rdf.plain_names import PlainNames
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.plan.explain.text import Explanation, explain_rules
@@ -93,6 +94,7 @@ class CompiledProgram:
         self.effect_registry = EffectRegistry()
         self.skipped: tuple[Problem, ...] = ()  # the errors of clauses that were left out
         self.background: frozenset[Value] = frozenset()  # predicates of RDF that no stream may have
+        self.plain_names: PlainNames | None = None  # of queries in the original's dialect: how streams name terms
         self.read_background: Callable[[Any], Mapping[Key, LoadedRows]] | None = None  # of queries: that of a source
         self._problems = problems
         self._strict = strict

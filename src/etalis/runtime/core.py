@@ -240,7 +240,7 @@ class Core:
 
     def bury_background(self, name: str, values: tuple[Any, ...], start: int | None, end: int | None) -> bool:
         """Make a dead letter of a triple whose predicate is background; tell whether it is."""
-        if name != "rdf" or len(values) < 3 or values[1] not in self.program.background:
+        if name != "rdf" or len(values) not in (3, 5) or values[1] not in self.program.background:
             return False
         self.dead_letters.add(name, values, start, end, describe_background(values[1]), "background")
         return True

@@ -17,6 +17,7 @@ from etalis.errors import ConditionError, EtalisError, EventError, InputError
 from etalis.runtime.codegen.entry_points import GeneralPath, write_fast_path
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import Core, EngineOptions
+from etalis.runtime.lateness.background import sifted_push, sifted_run
 from etalis.runtime.limits.expiry import sweep
 from etalis.runtime.limits.limits import guarded_push, guarded_run
 from etalis.runtime.reporting.engine_report import make_report, refuse_silence
@@ -50,11 +51,13 @@ class RuntimeEngine:
         general = GeneralPath(self._push, self._take_row, lambda rows: self._take_rows(rows), self._changed)
         written = write_fast_path(core, general)
         push, take_rows = written or (self.push, self._take_rows)
+        if core.program.background and core.state.floor < NEVER:
+            push, take_rows = sifted_push(core, push), sifted_run(core, take_rows)
         if core.guard is not None and core.state.floor < NEVER:
             refuse = partial(self._take_row, take=core.turn_away)
             push = guarded_push(core.guard, push, self._turn_away)
             take_rows = guarded_run(core.guard, take_rows, refuse)
-        elif written is None:
+        elif written is None and not core.program.background:
             return
         # with the name, documentation and signature of the general one
         self.__dict__["push"] = update_wrapper(push, MethodType(RuntimeEngine.push, self))

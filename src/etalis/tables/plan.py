@@ -6,7 +6,7 @@ Nothing here knows where tables live: `detect` plans over files and frames in me
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -87,7 +87,16 @@ def plan_input(
     settings, heads = program.settings_under(policy), program.plans(policy)
     known = signatures_read(program)
     made = tuple(s.kind[0] for s in known if s.made)
-    return InputPlan(settings, heads, read_frames(given, known, options), made)
+    frames = read_frames(given, known, options)
+    if program.background:
+        frames = tuple(replace(frame, layouts=_over_background(frame.layouts, program)) for frame in frames)
+    return InputPlan(settings, heads, frames, made)
+
+
+def _over_background(layouts: Iterable[Layout], program: CompiledProgram) -> tuple[Layout, ...]:
+    """Return layouts of which those of triples have no predicate of the background."""
+    triples = (("rdf", 3), ("rdf", 5))
+    return tuple(replace(x, background=program.background) if x.kind in triples else x for x in layouts)
 
 
 def plan_output(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from etalis.data.values import Value
 from etalis.errors import InputError, Problem
 from etalis.formats.roles import Roles, Signature, UnboundError, bind, find_roles, without_added
 from etalis.formats.row import UNITS
@@ -72,7 +73,8 @@ def check_id(options: Options, contributors: bool) -> None:
 class Part:
     """Rows of one tag: the kind of event they are, and its attributes by column, with their types in the language.
 
-    `names` are those of the attributes, for messages, where columns have other ones.
+    `names` are those of the attributes, for messages, where columns have other ones. Of triples `background` are the
+    predicates that no row has.
     """
 
     tag: str
@@ -80,6 +82,7 @@ class Part:
     columns: tuple[str, ...]
     types: tuple[str, ...]
     names: tuple[str, ...] = ()
+    background: frozenset[Value] = frozenset()
 
     def attribute(self, column: str) -> str:
         """Return the name of the attribute that a column holds."""
@@ -96,11 +99,13 @@ class Layout:
     types: tuple[str, ...]
     declared: tuple[str | None, ...]
     readings: tuple[str, ...] | None = None  # how cells are read, if not by the types of the attributes
+    background: frozenset[Value] = frozenset()  # predicates that no row of triples has
 
     @property
     def part(self) -> Part:
         """How rows become events over columns."""
-        return Part(self.tag, self.kind, self.columns, self.readings or self.attribute_types)
+        types = self.readings or self.attribute_types
+        return Part(self.tag, self.kind, self.columns, types, background=self.background)
 
     @property
     def attribute_types(self) -> tuple[str, ...]:

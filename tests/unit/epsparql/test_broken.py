@@ -1,6 +1,7 @@
 """What a newcomer reads when a query is wrong, word by word: `broken_queries.txt`; and that nothing else happens.
 
 A text there ends at its first finding; all begin with the same two prefixes, which are not shown.
+`broken_originals.txt` has those in the dialect of the original, without prefixes.
 """
 
 from __future__ import annotations
@@ -17,22 +18,32 @@ from etalis.errors import ProgramError
 from helpers.random_queries import attempt, changed_query
 
 PROLOGUE = "PREFIX : <http://x/> PREFIX ex: <http://e/>\n"
-TABLE = (Path(__file__).parent / "broken_queries.txt").read_text(encoding="utf-8").split("\n\n")
+TABLE, ORIGINALS = (
+    (Path(__file__).parent / f"broken_{name}.txt").read_text(encoding="utf-8").split("\n\n")
+    for name in ("queries", "originals")
+)
 ROW = re.compile(r"(.*?)\n(query:[\s\S]*)")
 
 
-def findings(text: str) -> str:
+def check_row(row: str, prologue: str, dialect: str | None) -> None:
+    """Compare what a text of a table is told with what stands below it; every problem has a hint."""
+    found = ROW.fullmatch(row.strip("\n"))
+    assert found is not None
+    text, expected = found.groups()
     with pytest.raises(ProgramError) as caught:
-        read_unit(PROLOGUE + text, name="query")
-    return str(caught.value)
+        read_unit(prologue + text, name="query", dialect=dialect)
+    assert str(caught.value) == expected
+    assert all(problem.hint for problem in caught.value.problems)
 
 
 @pytest.mark.parametrize("row", TABLE)
 def test_a_broken_query_is_told_what_is_wrong(row: str) -> None:
-    found = ROW.fullmatch(row.strip("\n"))
-    assert found is not None
-    text, expected = found.groups()
-    assert findings(text) == expected
+    check_row(row, PROLOGUE, None)
+
+
+@pytest.mark.parametrize("row", ORIGINALS)
+def test_a_broken_query_of_the_original_s_dialect_is_told_what_is_wrong(row: str) -> None:
+    check_row(row, "", "etalis")
 
 
 def test_the_table_has_a_row_for_every_code_of_queries() -> None:

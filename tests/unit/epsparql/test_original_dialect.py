@@ -167,3 +167,18 @@ def test_the_printed_form_reads_the_same(text: str) -> None:
 def test_what_is_wrong_is_told(text: str, code: str, message: str) -> None:
     _, problems = read_collect(text, dialect="etalis")
     assert [(p.code, p.message) for p in problems] == [(code, message)]
+
+
+def test_a_name_like_a_variable_of_prolog_is_a_warning() -> None:
+    text = "SELECT ?c { ?c price ?p } FILTER ( boss(C, ?b) && ?b \\= Ann )"
+    (problem,) = read_collect(text, dialect="etalis")[1]
+    assert (problem.code, problem.message, problem.hint) == ("W133", "C is a name, no variable", "write ?c, or 'C'")
+
+
+def test_a_goal_is_negated_as_in_prolog() -> None:
+    text = "SELECT ?c {{ ?c price ?p }} FILTER ( {}boss(?c, ann) )"
+    ways = [only(text.format(sign)).body.elements[-1] for sign in ("!", "\\+ ")]
+    assert ways[0] == ways[1] == s.AskGoal(Compound("not", (Compound("boss", (Var("c"), Const("ann"))),)))
+    assert only("SELECT ?c { ?c price ?p } FILTER ( \\+ (?p > 5) )") == only(
+        "SELECT ?c { ?c price ?p } FILTER ( !(?p > 5) )"
+    )

@@ -408,6 +408,43 @@ def test_a_variable_that_nothing_binds_is_a_warning() -> None:
     ]
 
 
+def unseen(text: str) -> list[tuple[str, str]]:
+    """Return what is told of variables without a value: code, and the part of the text."""
+    _, problems = read_collect("PREFIX : <http://x/> " + text)
+    spans = [problem.span for problem in problems]
+    assert {problem.code for problem in problems} <= {"W131"}, problems
+    return [(p.message, s.source.text[s.start : s.end]) for p, s in zip(problems, spans, strict=True) if s is not None]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("{ ?x :p ?y FILTER (?yy > 5) }", ["?yy occurs nowhere in the pattern"]),
+        ("{ ?x :p ?y BIND (?z + 1 AS ?w) }", ["?z occurs nowhere in the pattern"]),
+        ("{ ?x :p ?y { ?x :q ?z FILTER (?z > ?y) } }", ["?y has no value in this group"]),
+        ("{ { ?x :p ?y FILTER (?y > ?z) } SEQ { ?x :q ?z } }", ["?z has no value in this group"]),
+        ("{ { ?x :p ?y } SEQ { ?x :q ?z FILTER (?y > ?z) } }", ["?y has no value in this group"]),
+        ("{ ?x :p ?y MINUS { ?x :q ?z FILTER (?y > ?z) } }", ["?y has no value in this group"]),
+        ("{ { ?x :p ?y } UNION { ?x :q ?z FILTER (?y > 1) } }", ["?y has no value in this group"]),
+        ("{ { ?x :p ?y FILTER (?y > ?z) } OPTIONALSEQ { ?x :q ?z } }", []),
+        ("{ { ?x :p ?y } EQUALSOPTIONAL { ?x :q ?z FILTER (?y > ?z) } }", []),
+        ("{ { ?x :p ?y FILTER (?y > ?z) } EQUALSOPTIONAL { ?x :q ?z } }", ["?z has no value in this group"]),
+        ("{ ?x :p ?y OPTIONAL { ?x :q ?z FILTER (?y > ?z) } }", []),
+        ("{ ?x :p ?y FILTER NOT EXISTS { ?x :q ?z { ?x :r ?w FILTER (?y > ?w) } } }", []),
+        ("{ ?x :p ?y } VALUES ?y { 1 2 }", []),
+        ("{ ?x :p ?y BIND (?y + 1 AS ?z) FILTER (?z > 5) }", []),
+    ],
+)
+def test_a_variable_that_an_expression_does_not_see_is_a_warning(text: str, found: list[str]) -> None:
+    assert unseen(f"SELECT ?x {text}") == [(message, message.split()[0]) for message in found]
+
+
+def test_a_variable_of_what_is_selected_is_bound_somewhere() -> None:
+    assert unseen("SELECT (?z + 1 AS ?w) { ?x :p ?y }") == [("?z occurs nowhere in the pattern", "?z")]
+    text = "SELECT ?k (SUM(?z) AS ?w) FROM STREAM :s [RANGE 5] { ?x :p ?y } GROUP BY (?v AS ?k)"
+    assert unseen(text) == [("?z occurs nowhere in the pattern", "?z"), ("?v occurs nowhere in the pattern", "?v")]
+
+
 def test_there_is_one_dialect() -> None:
     with pytest.raises(OptionError, match="there is no dialect 'etails'"):
         read_unit("ASK {}", dialect="etails")

@@ -489,6 +489,53 @@ def test_cells_may_be_values_of_the_table(tmp_path: Path) -> None:
         assert table_rows(path) == [(f"<{X}s>", f"<{X}p>", value)]
 
 
+def test_numbers_of_text_files_are_numbers_of_objects_alone(tmp_path: Path) -> None:
+    rows = [("<a:s>", "<a:p>", 10), ("<a:s>", "<a:p>", 2.5), ("<a:s>", "<a:p>", '"10"'), ("10", "<a:p>", 1)]
+    path = tmp_path / "t.csv"
+    pd.DataFrame([{"s": s, "p": p, "o": o, "at": 1} for s, p, o in rows]).to_csv(path, index=False)
+    *numbers, text, bad = table_rows(path)
+    assert numbers == [("<a:s>", "<a:p>", 10), ("<a:s>", "<a:p>", 2.5)]
+    assert text == ("<a:s>", "<a:p>", "10")
+    assert "'10' is no term in the N-Triples syntax" in bad
+    pd.DataFrame([{"s": "<a:s>", "p": "<a:p>", "o": "10", "at": 1}]).to_parquet(tmp_path / "t.parquet")
+    (bad,) = table_rows(tmp_path / "t.parquet")  # a text of a table that has types
+    assert "'10' is no term in the N-Triples syntax" in bad
+
+
+READS = etalis.compile("d(S, O) <- rdf(S, '<a:p>', O).")
+
+
+def test_records_with_the_parts_of_a_triple_are_rows_of_a_table(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"s": "<a:s>", "p": "<a:p>", "o": 7, "at": 1},
+        {"at": 2, "s": "_:b", "p": "<a:p>", "o": '"x"@EN'},
+        {"s": "<a:s>", "p": "<a:p>", "o": "x", "at": 3},
+        {"s": "<a:s>", "p": "<a:p>", "o": 8, "at": 4, "until": 5},
+        {"event": "rdf", "s": "s", "p": "<a:p>", "o": 9, "at": 6},
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    letters: list[str] = []
+    found = [*READS.engine(on_dead_letter=lambda letter: letters.append(letter.reason)).run(path)]
+    assert [(m.args[-1], m.start, m.end) for m in found] == [
+        (7, 1, 1), ('"x"@en', 2, 2), (8, 4, 5), (9, 6, 6),
+    ]  # fmt: skip
+    assert ["is no term in the N-Triples syntax" in letter for letter in letters] == [True]
+    table = READS.detect([row for row in rows if row["o"] != "x"])
+    assert [row["end"] for row in table.to_pylist()] == [1, 2, 5, 6]
+    other = etalis.compile("d(S) <- price(S, P, O).")
+    with pytest.raises(InputError, match="names no event"):
+        list(other.engine().run(path))
+
+
+def test_a_graph_of_a_record_is_what_takes_it_back(tmp_path: Path) -> None:
+    program = etalis.compile(":- set_flag(revision_flag, on). d(S, O) <- rdf(S, '<a:p>', O).")
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"s": "<a:s>", "p": "<a:p>", "o": 7, "g": "<a:g>", "at": 1}))
+    engine = program.engine()
+    assert [m.sign for m in [*engine.run(path), *engine.retract("<a:g>")]] == [1, -1]
+
+
 def test_a_table_that_names_its_events_is_none_of_triples(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("event,s,p,o,at\nmine,1,2,3,4\n", encoding="utf-8")

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from etalis.epsparql import syntax as s
 from etalis.epsparql.read.query_text import QueryText
+from etalis.epsparql.read.words import KEYWORDS
 from etalis.epsparql.scope import is_visible, variables_of
 from etalis.epsparql.windows import AGGREGATES, has_aggregates
 from etalis.errors import Span
 from etalis.language.check.spelling import suggest
 from etalis.language.syntax import Compound, Term, Var
+from etalis.language.traversal import variables
+
+_NONE: frozenset[str] = frozenset()
+_UNBOUND = "it is never bound"
+_FIRST_MAY_MISS = (("OPTIONALSEQ",), ("OPTIONALEQUALS",))
 
 
 def check_query(r: QueryText, query: s.StreamQuery) -> None:
     """Report what is wrong with a query and those inside it."""
     labels: dict[str, s.GroupPattern] = {}
+    if r.dialect is not None:
+        _check_capitals(r, query)
     for inner in _queries(query):
         _check_names(r, inner)
+        _check_seen(r, inner)
         if has_aggregates(inner):
             _check_grouping(r, inner)
         for group in _groups(inner.body):
@@ -66,18 +76,82 @@ def _check_names(r: QueryText, query: s.StreamQuery) -> None:
     for item in query.items or ():
         name = item.variable.name
         if name in names:
-            r.report("E135", f"?{name} is selected twice", _place(r, item.variable))
+            r.report("E135", f"?{name} is selected twice", _place(r, item.variable), "name it once")
         elif item.expression is None:
-            _check_bound(r, item.variable, known, "it is never bound")
+            _check_bound(r, item.variable, known, _UNBOUND)
         elif name in known:
             hint = "choose another name behind AS"
             r.report("E135", f"?{name} has a value already", _place(r, item.variable), hint)
         names.add(name)
     known |= dict.fromkeys(names)
+    for item in (*(query.groups or ()), *(query.items or ())):
+        for variable in () if item.expression is None else _variables_in(item.expression):
+            _check_bound(r, variable, known, _UNBOUND)
     for triple in query.template:
         for term in (triple.subject, triple.predicate, triple.object):
             if isinstance(term, Var) and is_visible(term.name):
                 _check_bound(r, term, known, "it is never bound, so that the triple is never made")
+
+
+def _check_seen(r: QueryText, query: s.StreamQuery) -> None:
+    """Report variables of expressions in groups that do not have them, nor see those of others.
+
+    A group that may be missing sees what it is joined with, one of EXISTS all that is around it.
+    """
+    known = variables_of((query.body,)) | variables_of(() if query.values is None else (query.values,))
+    waiting: list[tuple[s.GroupPattern, frozenset[str], frozenset[str]]] = [(query.body, _NONE, _NONE)]
+    while waiting:
+        group, joined, around = waiting.pop()
+        own = frozenset(variables_of(group.elements))
+        for element in group.elements:
+            if isinstance(element, s.FilterBy | s.BindAs):
+                for variable in _variables_in(element.expression):
+                    if variable.name not in own | joined | around:
+                        _report_unseen(r, variable, known)
+            waiting += _seen_inside(element, own, around)
+
+
+def _seen_inside(
+    element: s.Element, own: frozenset[str], around: frozenset[str]
+) -> Iterator[tuple[s.GroupPattern, frozenset[str], frozenset[str]]]:
+    """Yield the groups of an element with the variables that they see of what they are joined with, and of EXISTS."""
+    match element:
+        case s.Exists(group=group):
+            yield group, _NONE, own | around
+        case s.Optional(group=group):
+            yield group, own, around
+        case s.Chain(groups=groups, operators=operators):
+            all_of_chain = frozenset(variables_of(groups))
+            for place, (group, before) in enumerate(zip(groups, ("", *operators), strict=True)):
+                is_missing = before.endswith("OPTIONAL") or (not place and operators[:1] in _FIRST_MAY_MISS)
+                yield group, all_of_chain if is_missing else _NONE, around
+        case _:
+            yield from ((group, _NONE, around) for group in _inner_groups(element))
+
+
+def _report_unseen(r: QueryText, variable: Var, known: dict[str, None]) -> None:
+    if variable.name in known:
+        hint = "write the FILTER behind the whole pattern, where all variables are seen"
+        r.report("W131", f"?{variable.name} has no value in this group", _place(r, variable), hint)
+    else:
+        how = _UNBOUND if r.dialect is None else f"{_UNBOUND}; ?{variable.name} is expression gives it a value"
+        _check_bound(r, variable, known, how)
+
+
+def _variables_in(expression: Term) -> Iterable[Var]:
+    """Return the variables of an expression, each once, where it first stands."""
+    return {variable.name: variable for variable in reversed([*variables(expression)])}.values()
+
+
+def _check_capitals(r: QueryText, query: s.StreamQuery) -> None:
+    """Report names that look like variables as Prolog writes them."""
+    place = _place(r, query)
+    variables = {token.text[1:].casefold(): token.text for token in r.tokens if token.kind == "var"}
+    for token, after in pairwise(r.tokens):
+        is_name = token.kind == "word" and token.text[0].isupper() and after.text != "(" and token.text not in KEYWORDS
+        if is_name and place.start <= token.start < place.end and token.text.casefold() in variables:
+            variable = variables[token.text.casefold()]
+            r.report("W133", f"{token.text} is a name, no variable", token, f"write {variable}, or '{token.text}'")
 
 
 def _check_bound(r: QueryText, variable: Var, known: dict[str, None], otherwise: str) -> None:

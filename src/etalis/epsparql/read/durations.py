@@ -34,7 +34,7 @@ def read_duration(r: QueryText) -> int:
     else:
         negative = r.sees("-")
         message = "a duration cannot be negative" if negative else f"{describe(token)} is no duration"
-        raise r.refusal("E115", message, token, None if negative else _HINT)
+        raise r.refusal("E115", message, token, "leave the minus out" if negative else _HINT)
     try:
         seconds = parse_iso(text) if text.startswith("P") else parse_duration(text)
     except DurationError as error:

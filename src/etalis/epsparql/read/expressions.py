@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from etalis.epsparql.read.durations import check_length
-from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, SAME, arity_problem
+from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, SAME, FunctionForm, arity_problem
 from etalis.epsparql.read.literals import is_signed_number, read_signed_number, read_string
 from etalis.epsparql.read.query_text import QueryText, describe
 from etalis.epsparql.read.terms import (
@@ -20,6 +20,7 @@ from etalis.epsparql.read.terms import (
 )
 from etalis.epsparql.read.tokens import QueryToken
 from etalis.epsparql.read.words import REFUSED_FUNCTIONS
+from etalis.epsparql.windows import TIMES
 from etalis.language.check.spelling import nearest, suggest
 from etalis.language.read.reader import MAX_DEPTH as MAX_TERM_DEPTH
 from etalis.language.syntax import Compound, Const, Term, Var
@@ -33,6 +34,9 @@ LEVELS: Mapping[str, int] = MappingProxyType(
 )
 PROLOG = MappingProxyType({"==": "=", "=:=": "=", "=\\=": "!=", "\\=": "!=", "=<": "<="})
 _SINGLE = MappingProxyType({"&": "&&", "|": "||"})
+_NO_FUNCTION = "the functions are those of SPARQL 1.1, and getDURATION(), getSTARTTIME(), getENDTIME()"
+_SEPARATOR = 'write GROUP_CONCAT(?x; SEPARATOR=", ")'
+_NEGATED = "write !goal(?x), or ! before a condition in brackets"
 _EXISTS = "write it as a filter of its own: FILTER NOT EXISTS { ... }"
 
 
@@ -47,7 +51,8 @@ def read_expression(r: QueryText, floor: int = 1) -> Term:
         term, depth = waiting.pop()
         if depth > MAX_TERM_DEPTH:
             assert expression.span is not None
-            raise r.refusal("E112", f"nesting deeper than {MAX_TERM_DEPTH} levels", expression.span)
+            message, hint = f"nesting deeper than {MAX_TERM_DEPTH} levels", "give parts names: BIND (expression AS ?x)"
+            raise r.refusal("E112", message, expression.span, hint)
         if isinstance(term, Compound):
             waiting.extend((argument, depth + 1) for argument in term.args)
     return expression
@@ -109,11 +114,11 @@ def _read_membership(r: QueryText, left: Term, word: str, first: int) -> Term:
 def _arguments(r: QueryText, where: str) -> list[Term]:
     """Read expressions in round brackets, with commas."""
     opening = r.at
-    r.expect("(", where)
+    r.expect("(", where, "write it in round brackets: (?x, 1)")
     found: list[Term] = []
     while not r.sees(")"):
         if found:
-            r.expect(",", where)
+            r.expect(",", where, r.meant("put a comma between, or close the bracket before"))
         found.append(_read_operators(r, 1))
     r.close(")", opening)
     return found
@@ -123,8 +128,8 @@ def _read_unary(r: QueryText) -> Term:
     first = r.at
     if is_signed_number(r):
         return read_signed_number(r)
-    for sign, name in (("!", "!"), ("-", "neg"), ("+", "pos")):
-        if r.accept(sign):
+    for sign, name in (("!", "!"), ("-", "neg"), ("+", "pos"), ("\\+", "!")):
+        if (sign != "\\+" or r.dialect is not None) and r.accept(sign):
             r.deepen()
             inner = _read_unary(r)
             r.depth -= 1
@@ -149,7 +154,13 @@ def _read_primary(r: QueryText) -> Term:
         r.take()
         return _read_call(r, SAME.get(token.text.lower(), token.text.lower()), token)
     if r.word in ("EXISTS", "NOT"):
-        raise r.refusal("E130", f"{r.word} inside an expression is not supported", token, _EXISTS)
+        hint = _NEGATED if r.dialect is not None and r.word == "NOT" else _EXISTS
+        raise r.refusal("E130", f"{r.word} inside an expression is not supported", token, hint)
+    if token.kind == "word" and token.text.lower() in TIMES:
+        r.take()
+        spelling = FUNCTIONS[token.text.lower()].spelling
+        r.report("E108", f"{describe(token)} is called with brackets", token, f"write {spelling}()")
+        return Compound(token.text.lower(), (), r.span_of(token))
     if begins_constant(r):
         constant = read_constant(r)
         check_length(r, constant)
@@ -171,23 +182,31 @@ def _read_call(r: QueryText, name: str, token: QueryToken) -> Term:
         message = f"{token.text.upper()} is not supported: it differs from call to call"
         r.report("E130", message, token, REFUSED_FUNCTIONS[name])
     elif name not in FUNCTIONS:
-        hint = _similar(name) if r.dialect is None else "goals are joined by &&, in no expression; `!` negates one"
+        goals = "a goal stands by itself: goals are joined by &&, `!` negates one"
+        hint = _similar(name, _NO_FUNCTION if r.dialect is None else goals)
         r.report("E132", f"there is no function {describe(token)}", token, hint)
     elif (wrong := arity_problem(FUNCTIONS[name], len(arguments))) is not None:
-        r.report("E132", wrong, r.span_from(first))
+        r.report("E132", wrong, r.span_from(first), _form_of(FUNCTIONS[name], len(arguments)))
     elif name == "bound" and not isinstance(arguments[0], Var):
-        r.report("E132", "BOUND takes a variable", arguments[0].span or r.span_from(first))
+        r.report("E132", "BOUND takes a variable", arguments[0].span or r.span_from(first), "write BOUND(?x)")
     return Compound(name, arguments, r.span_from(first))
 
 
-def _similar(name: str) -> str | None:
+def _form_of(form: FunctionForm, given: int) -> str:
+    """Say how a function is called."""
+    most = form.least if form.most is None else form.most
+    names = ", ".join(f"?{letter}" for letter in "xyzuvw"[: max(form.least, min(given, most))])
+    return f"write {form.spelling}({names})"
+
+
+def _similar(name: str, otherwise: str) -> str:
     if name.startswith("<"):
         casts = [row.spelling for key, row in FUNCTIONS.items() if key.startswith("<")]
         hint = "the functions with an IRI are the casts: xsd:double(?x)"
         return suggest(name.replace(f"<{XSD}", "xsd:").rstrip(">"), casts, hint)
     spellings = {key: row.spelling for key, row in FUNCTIONS.items()} | dict(AGGREGATES)
     near = nearest(name, spellings)
-    return None if near is None else f"did you mean {spellings[near]}?"
+    return otherwise if near is None else f"did you mean {spellings[near]}?"
 
 
 def _read_aggregate(r: QueryText, name: str, token: QueryToken) -> Term:
@@ -199,6 +218,9 @@ def _read_aggregate(r: QueryText, name: str, token: QueryToken) -> Term:
     values: tuple[Term, ...] = ()
     if name != "count" or not r.accept("*"):
         values = (_read_operators(r, 1),)
+    if r.sees(","):
+        hint = "of two values: IF(?x > ?y, ?x, ?y)" if name in ("min", "max") else f"write {token.text.upper()}(?x)"
+        raise r.refusal("E132", f"{token.text.upper()} is an aggregate of one expression", r.token, hint)
     if distinct:
         values = (Compound("distinct", values, r.span_from(opening + 1)),)
     if name == "group_concat" and r.accept(";"):
@@ -212,9 +234,9 @@ def _read_aggregate(r: QueryText, name: str, token: QueryToken) -> Term:
 
 
 def _read_separator(r: QueryText) -> Const:
-    r.expect_word("SEPARATOR", "GROUP_CONCAT")
-    r.expect("=", "GROUP_CONCAT")
+    r.expect_word("SEPARATOR", "GROUP_CONCAT", _SEPARATOR)
+    r.expect("=", "GROUP_CONCAT", _SEPARATOR)
     if r.token.kind not in ("string", "long"):
-        raise r.refusal("E108", f"expected a text in quotes, found {describe(r.token)}", r.token)
+        raise r.refusal("E108", f"expected a text in quotes, found {describe(r.token)}", r.token, _SEPARATOR)
     first = r.at
     return Const(make_literal(read_string(r), XSD + "string"), r.span_from(first))

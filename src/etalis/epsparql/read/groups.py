@@ -18,6 +18,7 @@ from etalis.epsparql.read.query_text import QueryText, ReadingError, describe
 from etalis.epsparql.read.terms import (
     begins_call,
     begins_constant,
+    is_goal,
     is_unknown_word,
     read_constant,
     read_var,
@@ -31,6 +32,8 @@ from etalis.language.syntax import Const, Var
 ReadSelect: TypeAlias = Callable[[QueryText], s.SubSelect]
 _STOPS = ELEMENTS | MODIFIERS | {".", "WITHIN"}
 _BRACES = "put the UNION into braces of its own: { {..} UNION {..} } SEQ {..}"
+_ELEMENTS = "a group has triples, groups in braces, FILTER, OPTIONAL, BIND, ..."
+_VALUES = "write VALUES ?x { 1 2 }, or VALUES (?x ?y) { (1 2) (3 UNDEF) }"
 _WITHIN = "WITHIN stands behind a group in braces: { ... } WITHIN 10m"
 
 
@@ -145,17 +148,22 @@ class GroupReader:
             return self._keyword(word)
         if word == "DO" and r.dialect is not None:
             r.take()
+            if r.sees("{"):
+                raise r.refusal("E108", "DO: expected `(`, found `{`", r.token, "write DO ( ... ) in round brackets")
             return read_conjunction(r)
         if word in TEMPORAL or word == "UNION":
             hint = "it joins two groups in braces: { ... } SEQ { ... }"
             raise r.refusal("E108", f"{word} has no group in braces before it", r.token, hint)
         if word in MODIFIERS:
             raise r.refusal("E108", f"{word} stands in a group", r.token, "write it behind the braces of the query")
+        if is_goal(r):
+            hint = "a triple is ?s :p ?o; a goal or a call stands in FILTER ( ... )"
+            raise r.refusal("E108", f"{describe(r.token)} with arguments is no part of a group", r.token, hint)
         if is_unknown_word(r):
             near = suggest(word, IN_GROUPS, "the words here are SEQ, EQUALS, UNION, FILTER, OPTIONAL, BIND, ...")
             raise r.refusal("E108", f"{describe(r.token)} is no word of EP-SPARQL", r.token, near)
         if not begins_triple(r):
-            raise r.refusal("E108", f"expected a triple or a group, found {describe(r.token)}", r.token)
+            raise r.refusal("E108", f"expected a triple or a group, found {describe(r.token)}", r.token, _ELEMENTS)
         block = read_block(r)
         if r.at == first:
             r.take()
@@ -224,7 +232,7 @@ class GroupReader:
         if r.word == "EXISTS" or negated:
             if negated:
                 r.take()
-                r.expect_word("EXISTS", "FILTER NOT")
+                r.expect_word("EXISTS", "FILTER NOT", "write FILTER NOT EXISTS { ... }, or ! before a condition")
             else:
                 r.take()
             group = self.group("NOT EXISTS" if negated else "EXISTS")
@@ -264,7 +272,7 @@ def read_values(r: QueryText) -> s.Values:
     else:
         variables.append(read_var(r, "VALUES"))
     opening = r.at
-    r.expect("{", "VALUES")
+    r.expect("{", "VALUES", _VALUES)
     rows: list[tuple[Const | None, ...]] = []
     while not r.sees("}"):
         start = r.at
@@ -279,7 +287,7 @@ def read_values(r: QueryText) -> s.Values:
 
 def _read_row(r: QueryText) -> tuple[Const | None, ...]:
     opening = r.at
-    r.expect("(", "a row of VALUES")
+    r.expect("(", "a row of VALUES", _VALUES)
     cells = []
     while not r.sees(")"):
         cells.append(_read_cell(r))
@@ -291,7 +299,8 @@ def _read_cell(r: QueryText) -> Const | None:
     if r.accept_word("UNDEF"):
         return None
     if not begins_constant(r):
-        raise r.refusal("E108", f"VALUES: expected an IRI, a literal or UNDEF, found {describe(r.token)}", r.token)
+        message = f"VALUES: expected an IRI, a literal or UNDEF, found {describe(r.token)}"
+        raise r.refusal("E108", message, r.token, _VALUES)
     return read_constant(r)
 
 

@@ -47,10 +47,11 @@ def read_number(r: QueryText, sign: str = "") -> Const:
     token = r.take()
     kind = "integer" if token.text.isdigit() else "double" if "e" in token.text.lower() else "decimal"
     if len(token.text) > MAX_DIGITS:
-        raise r.refusal("E105", f"a number of more than {MAX_DIGITS} digits", token)
+        raise r.refusal("E105", f"a number of more than {MAX_DIGITS} digits", token, "write it in quotes, as a text")
     value = make_literal(sign + token.text, XSD + kind)
     if isinstance(value, str):
-        raise r.refusal("E105", f"{describe(token)} is too large for a number", token)
+        hint = "the largest number with a point or exponent is 1.7e308"
+        raise r.refusal("E105", f"{describe(token)} is too large for a number", token, hint)
     return Const(value, r.span_from(first))
 
 

@@ -25,7 +25,7 @@ _LOCAL_ESCAPE = re.compile(r"\\(.)")
 class UnknownNameError(Exception):
     """A name that stands for nothing: what is wrong, and what to do about it."""
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -79,6 +79,8 @@ class Namespaces:
 
     def bare_name(self, text: str) -> str:
         """Return what a name without prefix stands for: an IRI of the vocabulary, or the atom."""
+        if self.atoms and text == "_":
+            raise UnknownNameError("`_` stands for nothing", "write a variable that occurs once: ?any")
         if self.atoms and text == UNBOUND:
             raise UnknownNameError(f"`{text}` stands for no value", f'put it in quotes: "{text}"')
         if self.atoms:

@@ -1,7 +1,7 @@
 """What the original's own parser took in FILTER and DO: comparisons, assignments and goals, joined by `&&`.
 
 `?bonus is (?p2 - ?p1) * 100` binds, or compares what has a value; `rdf_store(?company, hasCEO, ?ceo)` and any other
-name that is no function of SPARQL is a goal over the knowledge, `!` before it makes it `not(..)`; `write(..)`,
+name that is no function of SPARQL is a goal over the knowledge, `!` or `\\+` before it makes it `not(..)`; `write(..)`,
 `write_space(n)`, `write_nl(n)` and the like are left out. A group that is an aggregate over a triple is `Folded`.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from etalis.epsparql import syntax as s
 from etalis.epsparql.read.expressions import LEVELS, PROLOG, read_expression
 from etalis.epsparql.read.functions import AGGREGATES, FUNCTIONS, SAME
-from etalis.epsparql.read.query_text import QueryText, describe
-from etalis.epsparql.read.terms import begins_constant, read_plain, read_var
+from etalis.epsparql.read.query_text import QueryText
+from etalis.epsparql.read.terms import begins_constant, missing, read_plain, read_var
 from etalis.epsparql.read.words import REFUSED_FUNCTIONS
 from etalis.epsparql.scope import variables_of
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
@@ -66,14 +66,14 @@ def _read_part(r: QueryText) -> list[s.Element]:
         r.take()
         expression = read_expression(r, LEVELS["+"])
         return [s.BindAs(expression, variable, r.span_from(first))]
-    if _begins_goal(r, first):
+    if _begins_goal(r, first) and not (after.text == "(" and _operator_at(r, _find_end(r, first + 1)[0])):
         goal = _read_goal(r)
         if goal.name in _PRINTED:
             hint = "a query prints nothing; its results are events"
             r.report("W130", f"{goal.name} is left out", r.span_of(token), hint)
             return []
         return [s.AskGoal(goal, r.span_from(first))]
-    if r.sees("!") and _begins_goal(r, first + 1):
+    if (r.sees("!") or r.sees("\\+")) and _begins_goal(r, first + 1):
         r.take()
         goal = _read_goal(r)
         return [s.AskGoal(Compound("not", (goal,), r.span_from(first)), r.span_from(first))]
@@ -133,11 +133,11 @@ def _read_goal(r: QueryText) -> Compound:
         r.depth -= 1
         return Compound(name, (), r.span_from(first))
     opening = r.at
-    r.expect("(", f"the goal {name}")
+    r.take()
     arguments: list[Term] = []
     while not r.sees(")"):
         if arguments:
-            r.expect(",", f"the goal {name}")
+            r.expect(",", f"the goal {name}", "put commas between the arguments of a goal, and `)` behind them")
         arguments.append(_read_argument(r))
     r.close(")", opening)
     r.depth -= 1
@@ -152,7 +152,7 @@ def _read_argument(r: QueryText) -> Term:
     if r.sees("["):
         return _read_list(r)
     if not begins_constant(r):
-        raise r.refusal("E108", f"an argument is missing before {describe(r.token)}", r.token)
+        raise missing(r, "an argument")
     return read_plain(r)
 
 
@@ -163,7 +163,7 @@ def _read_list(r: QueryText) -> ListTerm:
     items: list[Term] = []
     while not r.sees("]"):
         if items:
-            r.expect(",", "a list")
+            r.expect(",", "a list", "put commas between the parts of a list, and `]` behind them")
         items.append(_read_argument(r))
     r.close("]", opening)
     r.depth -= 1
@@ -179,7 +179,7 @@ def read_aggregate_group(r: QueryText) -> s.Folded:
             triple = s.Triple(subject, predicate, value, goal.args[1].span)
             kind, values = _folded(folded)
             is_flat = all(isinstance(term, Var | Const) for term in (subject, predicate, value, *values))
-            if kind in FOLDS and len(values) < 2 and is_flat:
+            if kind in FOLDS and len(values) == (kind != "count") and is_flat:
                 return s.Folded(kind, values[0] if values else None, triple, result, r.span_from(first))
     hint = f"write aggregate(sum(?price), rdf(?company, hasStockPrice, ?price), ?sum), or {', '.join(sorted(FOLDS))}"
     raise r.refusal("E108", "this is no aggregate over a triple", r.span_from(first), hint)

@@ -9,7 +9,15 @@ from etalis.epsparql.read.durations import read_duration
 from etalis.epsparql.read.expressions import read_expression
 from etalis.epsparql.read.groups import GroupReader, read_values
 from etalis.epsparql.read.query_text import QueryText, ReadingError, describe
-from etalis.epsparql.read.terms import begins_call, begins_iri, is_bare_name, read_bare_name, read_iri, read_var
+from etalis.epsparql.read.terms import (
+    begins_call,
+    begins_iri,
+    is_bare_name,
+    is_goal,
+    read_bare_name,
+    read_iri,
+    read_var,
+)
 from etalis.epsparql.read.triples import begins_triple, is_literal, read_block
 from etalis.epsparql.read.words import FORMS, MODIFIERS, REFUSED_FORMS, REFUSED_MODIFIERS, REGISTERED
 from etalis.language.check.spelling import suggest
@@ -80,7 +88,7 @@ class QueryReader:
             raise r.refusal(
                 "E108", f"a name is missing before {describe(token)}", token, f"write REGISTER {word} name AS"
             )
-        r.expect_word("AS", f"REGISTER {word}")
+        r.expect_word("AS", f"REGISTER {word}", f"write REGISTER {word} name AS SELECT ...")
         return word.lower(), name
 
     def _whole(
@@ -177,7 +185,7 @@ class QueryReader:
         if r.accept("{"):
             template = read_block(r)
             r.close("}", opening)
-        elif begins_triple(r):
+        elif begins_triple(r) and not is_goal(r):
             template = read_block(r)
         else:
             hint = "write CONSTRUCT { ?s ?p ?o } WHERE { ... }"
@@ -208,7 +216,8 @@ class QueryReader:
                 place = triple.predicate.span or triple.span
                 r.report("E135", "a path cannot stand in a template", place, "name the triples of the path one by one")
             if is_literal(triple.subject) and r.dialect is None:
-                r.report("E135", "a literal cannot be the subject of a triple", triple.subject.span or triple.span)
+                place = triple.subject.span or triple.span
+                r.report("E135", "a literal cannot be the subject of a triple", place, "turn it round: {?x :p 1}")
 
     # what is read from
 
@@ -268,7 +277,7 @@ class QueryReader:
         while r.word in MODIFIERS:
             token, word = r.token, r.word
             if word in found.seen:
-                r.report("E108", f"a second {word}", token)
+                r.report("E108", f"a second {word}", token, "write one")
             found.seen.add(word)
             r.take()
             self._modifier(found, word)
@@ -282,7 +291,7 @@ class QueryReader:
             r.report("E130", f"{name} is not supported", r.span_from(first), REFUSED_MODIFIERS[word])
             self._skip_modifier()
         elif word == "GROUP":
-            r.expect_word("BY", "GROUP")
+            r.expect_word("BY", "GROUP", "write GROUP BY ?x")
             found.groups = self._group_items()
         elif word == "HAVING":
             found.having = self._conditions()

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from etalis.epsparql.read.namespaces import Namespaces
 from etalis.epsparql.read.tokens import QueryToken, split_tokens
+from etalis.epsparql.read.words import MEANT, MEANT_IN_DIALECT
 from etalis.errors import Problem, Source, Span
 
 MAX_DEPTH = 100
 MAX_PROBLEMS = 100
 QUERY_WORDS = frozenset(("REGISTER", "PREFIX", "BASE", "CONSTRUCT", "ASK"))
+_BEFORE = {
+    ")": "close the bracket here, or put an operator before this",
+    "]": "close the bracket here",
+    "}": "a group has triples, groups in braces, FILTER, OPTIONAL, BIND, ...; close it with `}`",
+}
 
 
 class ReadingError(Exception):
@@ -81,13 +87,13 @@ class QueryText:
         self.at += 1
         return word
 
-    def expect(self, sign: str, where: str, hint: str | None = None) -> QueryToken:
+    def expect(self, sign: str, where: str, hint: str) -> QueryToken:
         """Take a sign that must stand here."""
         if not self.sees(sign):
             raise self.refusal("E108", f"{where}: expected `{sign}`, found {describe(self.token)}", self.token, hint)
         return self.take()
 
-    def expect_word(self, word: str, where: str, hint: str | None = None) -> QueryToken:
+    def expect_word(self, word: str, where: str, hint: str) -> QueryToken:
         """Take a word that must stand here."""
         if self.word != word:
             raise self.refusal("E108", f"{where}: expected {word}, found {describe(self.token)}", self.token, hint)
@@ -100,8 +106,22 @@ class QueryText:
         opened = self.tokens[opening]
         if self.token.kind == "eof" or self.begins_query():
             raise self.refusal("E107", f"`{opened.text}` is never closed", opened, f"add `{sign}`")
-        hint = "put a space behind the sign <" if self.token.kind == "iri" and sign == ")" else None
-        raise self.refusal("E108", f"expected `{sign}`, found {describe(self.token)}", self.token, hint)
+        raise self.refusal("E108", f"expected `{sign}`, found {describe(self.token)}", self.token, self._closing(sign))
+
+    def _closing(self, sign: str) -> str:
+        """Say what to do where a bracket should be closed."""
+        if sign != ")":
+            return _BEFORE[sign]
+        is_sign = self.token.kind == "iri" and self.token.text != "<>"
+        return "put a space behind the sign <" if is_sign else self.meant(_BEFORE[sign])
+
+    def meant(self, otherwise: str) -> str:
+        """Say how what stands here is written in expressions, where other languages have it, or something else."""
+        before = self.tokens[max(0, self.at - 1)]
+        pair = before.text + self.token.text if before.end == self.token.start else ""
+        known = {**MEANT, **(MEANT_IN_DIALECT if self.dialect is not None else {})}
+        found = known.get(pair) or known.get(self.token.text.upper())
+        return otherwise if found is None else found
 
     def begins_query(self) -> bool:
         """Tell whether the next token can only begin another query, or its prologue."""
@@ -121,12 +141,12 @@ class QueryText:
         """Return the span from a token up to this place."""
         return Span(self.source, self.tokens[first].start, self.tokens[max(first, self.at - 1)].end)
 
-    def report(self, code: str, message: str, place: QueryToken | Span, hint: str | None = None) -> None:
+    def report(self, code: str, message: str, place: QueryToken | Span, hint: str) -> None:
         """Note a problem and go on."""
         span = self.span_of(place) if isinstance(place, QueryToken) else place
         self.problems.append(Problem(code, message, span, hint))
 
-    def refusal(self, code: str, message: str, place: QueryToken | Span, hint: str | None = None) -> ReadingError:
+    def refusal(self, code: str, message: str, place: QueryToken | Span, hint: str) -> ReadingError:
         """Return what is raised to leave what is being read."""
         span = self.span_of(place) if isinstance(place, QueryToken) else place
         return ReadingError(Problem(code, message, span, hint))
@@ -135,7 +155,8 @@ class QueryText:
         """Count one more level of brackets."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise self.refusal("E112", f"nesting deeper than {MAX_DEPTH} levels", self.token)
+            message, hint = f"nesting deeper than {MAX_DEPTH} levels", "make a part a query of its own: REGISTER STREAM"
+            raise self.refusal("E112", message, self.token, hint)
 
     def go_on(self, finding: ReadingError, depth: int, stops: frozenset[str]) -> None:
         """Report what made reading on impossible, unless it follows from the last such, and go on at a stop."""

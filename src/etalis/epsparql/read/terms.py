@@ -10,12 +10,20 @@ from etalis.language.syntax import Const, Term, Var
 from etalis.logic.knowledge.cell_values import XSD
 from etalis.logic.rdf.exact_terms import make_literal
 
+_TRIPLE = "a triple is subject, predicate and object: ?s :p ?o"
+_FORMS = {
+    "an expression": "write a variable, a constant or a call: ?x, 5, STRLEN(?x)",
+    "an argument": "write a variable, a name or a constant: ?x, acme, 5",
+    "a part of the list": "a list is (?x 1 :a), closed by `)`",
+}
+
 
 def read_var(r: QueryText, where: str) -> Var:
     """Take a variable that must stand here."""
     token = r.token
     if token.kind != "var":
-        hint = f"did you mean ?{token.text}?" if token.kind == "word" and token.text.upper() not in KEYWORDS else None
+        is_name = token.kind == "word" and token.text.upper() not in KEYWORDS
+        hint = f"did you mean ?{token.text}?" if is_name else "a variable begins with a question mark: ?x"
         raise r.refusal("E108", f"{where}: expected a variable, found {describe(token)}", token, hint)
     r.take()
     return Var(token.text[1:], r.span_of(token))
@@ -35,6 +43,11 @@ def is_unknown_word(r: QueryText) -> bool:
     """Tell whether a word stands here that looks like one of ours: a bracket follows, and it is no name."""
     after = r.following.text
     return r.token.kind == "word" and (after == "{" or (after == "(" and not r.names.takes_bare))
+
+
+def is_goal(r: QueryText) -> bool:
+    """Tell whether a name stands here with a bracket that touches it: a path in brackets stands apart."""
+    return r.token.kind == "word" and r.following.text == "(" and r.following.start == r.token.end
 
 
 def read_iri(r: QueryText) -> Const:
@@ -57,7 +70,9 @@ def missing(r: QueryText, what: str) -> ReadingError:
     if r.sees("<"):
         message = "this IRI is not closed, or has a character that no IRI has"
         return r.refusal("E131", message, r.token, "write %20 for a space")
-    return r.refusal("E108", f"{what} is missing before {describe(r.token)}", r.token)
+    return r.refusal(
+        "E108", f"{what} is missing before {describe(r.token)}", r.token, r.meant(_FORMS.get(what, _TRIPLE))
+    )
 
 
 def is_bare_name(r: QueryText) -> bool:

@@ -211,7 +211,8 @@ def _read_predicate(r: QueryText) -> Const:
         r.take()
         return Const(TYPE, r.span_of(token))
     if token.kind in ("string", "long", "number") or not begins_constant(r):
-        raise r.refusal("E108", f"expected a predicate, found {describe(token)}", token)
+        hint = "a triple is subject, predicate and object: ?s :p ?o; a function stands in FILTER or BIND"
+        raise r.refusal("E108", f"expected a predicate, found {describe(token)}", token, hint)
     return read_bare_name(r) if is_bare_name(r) else read_iri(r)
 
 

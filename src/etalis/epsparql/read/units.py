@@ -8,6 +8,7 @@ from etalis.epsparql.read.check import check_query
 from etalis.epsparql.read.namespaces import Namespaces, UnknownNameError
 from etalis.epsparql.read.queries import QueryReader, recover
 from etalis.epsparql.read.query_text import MAX_PROBLEMS, QueryText, ReadingError, describe
+from etalis.epsparql.read.terms import is_goal
 from etalis.epsparql.read.words import BEHIND_BODY, TEMPORAL
 from etalis.epsparql.syntax import StreamQuery, Unit
 from etalis.errors import OptionError, Problem, ProgramError, Source, Span
@@ -118,7 +119,13 @@ def _misplaced(r: QueryText) -> str:
         return 'DO belongs to dialect="etalis"'
     if r.word == "AND" or r.sees("{"):
         return "groups that are joined stand side by side in braces: { { ... } { ... } }"
-    return suggest(r.word, BEHIND_BODY, "queries are separated by `;`") or ""
+    if r.word and r.following.text == "{":
+        return suggest(r.word, TEMPORAL, f"the words between groups are {', '.join(sorted(TEMPORAL))}, UNION")
+    if r.dialect is not None and is_goal(r):
+        return "goals stand in FILTER ( ... ) or DO ( ... ), joined by &&"
+    if r.sees(")") or r.sees("."):
+        return "a bracket closes here that was not opened" if r.sees(")") else "leave the full stop out"
+    return suggest(r.word, BEHIND_BODY, "queries are separated by `;`")
 
 
 def _read_prologue(r: QueryText) -> None:

@@ -35,6 +35,29 @@ REFUSED_MODIFIERS: Mapping[str, str] = MappingProxyType(
         "OFFSET": "a stream has no first results; count them where they are read",
     }
 )
+_JOINED = "join conditions by && (both hold) and || (one holds)"
+_ARITHMETIC = "arithmetic is + - * / with ABS, CEIL, FLOOR and ROUND"
+_NAMED = "= compares; BIND (expression AS ?x) gives a name a value"
+MEANT: Mapping[str, str] = MappingProxyType(  # where an expression goes on or ends, by what is found there
+    {
+        **dict.fromkeys(("AND", "OR", ",", ";"), _JOINED),
+        **dict.fromkeys(("MOD", "REM", "DIV", "XOR", "**", "//"), _ARITHMETIC),
+        **dict.fromkeys((":=", ":"), _NAMED),
+        "IS": 'write BIND (expression AS ?x); with dialect="etalis": ?x is expression',
+        "<>": "write !=",
+        "\\+": "write !",
+        "=>": "write >=",
+        "LIKE": 'write CONTAINS(?x, "text") or REGEX(?x, "pattern")',
+        "BETWEEN": "write ?x >= 1 && ?x <= 5",
+    }
+)
+MEANT_IN_DIALECT: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("MOD", "REM", "DIV", "XOR", "**", "//"), f"{_ARITHMETIC}; a goal of rules= may do the rest"),
+        **dict.fromkeys((":=", ":"), "write ?x is expression"),
+        "IS": "a variable stands before it: ?x is expression",
+    }
+)
 REFUSED_FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {
         "now": "use getENDTIME(), the time of the event",

@@ -39,6 +39,11 @@ class Surroundings:
     has_graphs: bool
     policy: str
     has_atoms: bool = False  # names are plain atoms, as in the original's dialect: whatever is bound makes a triple
+    writes_sets: bool = False  # what entails a pattern is written out, where it would be looked up
+
+    def triples(self, names: VariableNames) -> TripleTranslator:
+        """Return what turns triple patterns of a query into solutions."""
+        return TripleTranslator(self.known, self.schema, self.facts, names, self.has_graphs, self.writes_sets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ def head_of(query: q.StreamQuery, number: int) -> QueryHead:
 def query_rules(query: q.StreamQuery, number: int, around: Surroundings) -> Iterator[Rule]:
     """Yield the rules of a query, which is counted from 1."""
     names = VariableNames()
-    triples = TripleTranslator(around.known, around.schema, around.facts, names, around.has_graphs)
+    triples = around.triples(names)
     policy = query.policy or around.policy
     reader = GroupTranslator(triples, around.paths, policy == UNRESTRICTED, project)
     streams = tuple(dataset.iri for dataset in query.datasets if dataset.kind == "stream")

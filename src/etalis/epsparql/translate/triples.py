@@ -31,6 +31,7 @@ from etalis.language.syntax import Clause, Compound, Condition, Const, EventPatt
 NULL = Const("null")
 STORE = "rdf_store"
 FEW = 3  # constants that are written out; a look-up costs as much
+MANY = 1_000  # where they must be, since a look-up does not tell in advance what it finds
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ class TripleTranslator:
     facts: AskedFacts
     names: VariableNames
     has_graphs: bool
+    writes_sets: bool = False
 
     def read(self, s: Term, p: Term, o: Term, scope: PatternScope) -> Solutions:
         """Return the solutions of a pattern whose terms have the names of the rule."""
@@ -139,7 +141,7 @@ class TripleTranslator:
         self, name: str, members: list[Value], of: Value, event: Callable[[Term], Pattern], most: int = FEW
     ) -> Pattern:
         """Return an event with one of several constants in a place: as alternatives, or by membership in a set."""
-        if len(members) <= most:
+        if len(members) <= (MANY if self.writes_sets else most):
             return reduce(Or, (event(Const(member)) for member in members))
         self.facts.add(name, members, of)
         place = self._fresh("p")

@@ -34,20 +34,20 @@ class Translation:
 
 def translate(
     unit: q.Unit, known: Predicates | None = None, schema: StreamSchema = NO_SCHEMA, *, policy: str | None = None,
-    names_graphs: bool = False, is_alone: bool = True, origin: int = 0,
+    names_graphs: bool = False, is_alone: bool = True, origin: int = 0, writes_sets: bool = False,
 ) -> Translation:  # fmt: skip
     """Return the program of a unit that `check` has passed.
 
     `names_graphs` where elements have graphs and streams to be told apart though no query names one. A program that is
     not alone has other rules beside it, whose policy stays as it is. Steps of windows are counted from `origin`, in
-    microseconds.
+    microseconds. With `writes_sets` rules say by themselves what they read, also where a schema entails it.
     """
     heads = _find_heads(unit)
     facts = AskedFacts()
     has_graphs = names_graphs or any(map(_names_graph, unit.queries))
     chosen = policy or UNRESTRICTED
     paths, has_atoms = PathTranslator(facts), unit.dialect == "etalis"
-    around = Surroundings(known or Predicates(), schema, facts, paths, has_graphs, chosen, has_atoms)
+    around = Surroundings(known or Predicates(), schema, facts, paths, has_graphs, chosen, has_atoms, writes_sets)
     windows = WindowTranslator(unit, around, origin)
     rules: list[s.Rule] = []
     for number, query in enumerate(unit.queries, 1):

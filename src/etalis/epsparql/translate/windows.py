@@ -31,7 +31,7 @@ from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.queries import Surroundings, hide, make_rule, report, solve
 from etalis.epsparql.translate.refusals import refuse
 from etalis.epsparql.translate.solutions import NONE, Solutions, Timed, Timeless, conjunction, test_with
-from etalis.epsparql.translate.triples import PatternScope, TripleTranslator
+from etalis.epsparql.translate.triples import PatternScope
 from etalis.epsparql.windows import has_aggregates, is_windowed
 from etalis.language.syntax import (
     Aggregate,
@@ -98,7 +98,7 @@ class WindowTranslator:
         around, window = self.around, dataset.window
         assert window is not None
         names = VariableNames()
-        triples = TripleTranslator(around.known, around.schema, around.facts, names, around.has_graphs)
+        triples = around.triples(names)
         s, p, o, k, b = (Var(names.of(name)) for name in ("s", "p", "o", "k", "b"))
         start, end, when = (Var(names.of(name)) for name in ("start", "end", "when"))
         stream = dataset.iri if dataset.stream is None else dataset.stream

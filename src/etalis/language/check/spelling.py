@@ -12,6 +12,7 @@ import difflib
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import overload
 
 MIN_LENGTH = 4
 
@@ -26,6 +27,14 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     found = difflib.get_close_matches(name, others, n=1, cutoff=0.7)
     found += [c for c in others if min(len(c), len(name)) >= 3 and (name.startswith(c) or c.startswith(name))]
     return found[0] if found else None
+
+
+@overload
+def suggest(name: str, candidates: Iterable[str], otherwise: str) -> str: ...
+
+
+@overload
+def suggest(name: str, candidates: Iterable[str], otherwise: None = None) -> str | None: ...
 
 
 def suggest(name: str, candidates: Iterable[str], otherwise: str | None = None) -> str | None:

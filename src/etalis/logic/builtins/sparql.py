@@ -18,9 +18,9 @@ from etalis.data.values import Real, Value
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
+from etalis.logic.rdf.blank_nodes import name_blank
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.expressions import evaluate_term, holds_term
-from etalis.logic.sparql.new_blanks import name_blank
 from etalis.logic.sparql.solution_groups import GroupQuery
 from etalis.logic.sparql.times import as_seconds
 from etalis.logic.sparql.window_graph import GraphTriple, WindowGraph

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 from decimal import Decimal
-from hashlib import blake2b
 from typing import Any
 
 from etalis.data.scalars import is_numpy_time, show, to_python
@@ -91,25 +90,3 @@ def to_name(given: Any, part: str) -> str:
         return UNBOUND
     is_bare = isinstance(given, str) and not given.startswith(("<", "_:", '"'))
     return str(to_part(f"<{given}>" if is_bare else given, part))
-
-
-class BlankNodes:
-    """The blank nodes of one document, numbered as they appear behind a digest of what tells the document apart."""
-
-    __slots__ = ("_digest", "_numbers")
-
-    def __init__(self, *document: object) -> None:
-        self._digest = blake2b("\0".join(map(str, document)).encode(errors="surrogatepass"), digest_size=8).hexdigest()
-        self._numbers: dict[str, str] = {}
-
-    def name(self, label: str) -> str:
-        """Return the node of a label, `_:` before both.
-
-        >>> nodes = BlankNodes("stream.nq")
-        >>> [nodes.name(label)[-2:] for label in ("_:x", "_:y", "_:x")]
-        ['n1', 'n2', 'n1']
-        """
-        found = self._numbers.get(label)
-        if found is None:
-            found = self._numbers[label] = f"_:d{self._digest}n{len(self._numbers) + 1}"
-        return found

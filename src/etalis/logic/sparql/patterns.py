@@ -1,12 +1,17 @@
-"""REGEX and REPLACE: patterns of Python's `re`, replacements as SPARQL writes them (`$1`)."""
+"""REGEX and REPLACE: patterns of Python's `re`, replacements as SPARQL writes them (`$1`).
+
+A pattern that may take more than `pattern_effort.MOST_STEPS` steps on a text is an error there, before it is run.
+"""
 
 from __future__ import annotations
 
 import functools
 import re
 import warnings
+from typing import NamedTuple
 
 from etalis.logic.sparql.errors import ExpressionError
+from etalis.logic.sparql.pattern_effort import PatternEffort, PatternSizeError
 from etalis.logic.sparql.term_functions import simple
 from etalis.logic.sparql.text_functions import LONGEST, like, text_of
 from etalis.logic.sparql.values import Known
@@ -14,7 +19,15 @@ from etalis.logic.sparql.values import Known
 LONGEST_PATTERN = 1_000
 _FLAGS = {"s": re.DOTALL, "m": re.MULTILINE, "i": re.IGNORECASE, "x": re.VERBOSE, "q": re.NOFLAG}
 _REMEMBERED = 512
+_TOO_LONG = "a pattern that may take too long"
 _REPLACEMENT = re.compile(r"\\([\\$])|\$(\d+)|([^\\$]+)", re.ASCII)
+
+
+class TextPattern(NamedTuple):
+    """A pattern, and what it may take to look for it; None where its characters stand for themselves."""
+
+    compiled: re.Pattern[str]
+    effort: PatternEffort | None
 
 
 def matches(a: Known, pattern: Known, flags: Known = "") -> bool:
@@ -23,7 +36,8 @@ def matches(a: Known, pattern: Known, flags: Known = "") -> bool:
     >>> matches("Basel", "^ba", "i")
     True
     """
-    return _compile(simple(pattern), simple(flags)).search(text_of(a)) is not None
+    text = text_of(a)
+    return _read_pattern(pattern, flags, text).search(text) is not None
 
 
 def replace(a: Known, pattern: Known, replacement: Known, flags: Known = "") -> Known:
@@ -32,7 +46,8 @@ def replace(a: Known, pattern: Known, replacement: Known, flags: Known = "") -> 
     >>> replace("abcd", "(b)(c)", "[$2$1]")
     'a[cb]d'
     """
-    text, found = text_of(a), _compile(simple(pattern), simple(flags))
+    text = text_of(a)
+    found = _read_pattern(pattern, flags, text)
     if found.search("") is not None:
         raise ExpressionError("a pattern that finds the empty text")
     written = simple(replacement)
@@ -50,8 +65,16 @@ def replace(a: Known, pattern: Known, replacement: Known, flags: Known = "") -> 
     return like(a, found.sub(fill, text))
 
 
+def _read_pattern(pattern: Known, flags: Known, text: str) -> re.Pattern[str]:
+    """Return a pattern that is looked for in a text."""
+    compiled, effort = _compile(simple(pattern), simple(flags))
+    if effort is not None and len(text) > effort.short and not effort.is_bounded(text):
+        raise ExpressionError(_TOO_LONG)
+    return compiled
+
+
 @functools.lru_cache(_REMEMBERED)
-def _compile(pattern: str, flags: str) -> re.Pattern[str]:
+def _compile(pattern: str, flags: str) -> TextPattern:
     chosen = re.NOFLAG
     for flag in flags:
         if flag not in _FLAGS:
@@ -62,9 +85,13 @@ def _compile(pattern: str, flags: str) -> re.Pattern[str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return re.compile(re.escape(pattern) if "q" in flags else pattern, chosen)
+            if "q" in flags:
+                return TextPattern(re.compile(re.escape(pattern), chosen), None)
+            return TextPattern(re.compile(pattern, chosen), PatternEffort.of(pattern, chosen))
     except (re.error, OverflowError, RecursionError):
         raise ExpressionError("no pattern") from None
+    except PatternSizeError:
+        raise ExpressionError(_TOO_LONG) from None
 
 
 def _read_replacement(text: str, groups: int) -> list[str | int]:

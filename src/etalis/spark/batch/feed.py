@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from etalis.data.values import order_key
+from etalis.data.values import Value, order_key
 from etalis.language.attributes import Signature, convert
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.runtime.step_keys import input_key
@@ -38,6 +38,7 @@ class Rows:
     name: str
     slots: tuple[int, ...]
     types: tuple[str, ...]
+    background: frozenset[Value] = frozenset()  # predicates that no row of triples has
 
     @property
     def kind(self) -> tuple[str, int]:
@@ -47,7 +48,8 @@ class Rows:
     @property
     def part(self) -> Part:
         """How they become events over columns."""
-        return Part(self.tag, self.kind, tuple(f"s{i}" for i in self.slots), self.types)
+        columns = tuple(f"s{i}" for i in self.slots)
+        return Part(self.tag, self.kind, columns, self.types, background=self.background)
 
 
 class Feed:

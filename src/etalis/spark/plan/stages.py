@@ -75,7 +75,7 @@ def plan_shardings(
 def slot_rows(slots: Slots, tags: Collection[str]) -> tuple[Rows, ...]:
     """Return how rows of some tags become events."""
     return tuple(
-        Rows(layout.tag, layout.kind[0], places, layout.attribute_types)
+        Rows(layout.tag, layout.kind[0], places, layout.attribute_types, layout.background)
         for layout, places in slots.places
         if layout.tag in tags
     )

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from etalis.data.values import Value
 from etalis.errors import EtalisError, InputError
 from etalis.formats.terms import read_cell_term
 from etalis.language.attributes import convert_one
 from etalis.logic.knowledge.arrow_columns import in_one, to_list
+from etalis.runtime.lateness.watermark import describe_background
 from etalis.tables.schema import Part
 from etalis.tables.sorting import refuse_row
 from etalis.temporal.time_columns import Times, explain_time, is_text, read_times
@@ -100,6 +102,9 @@ def _find(
     _add(found, _wrong_times(table, read, times, unit, tags, parts))
     for part in parts:
         mine: Any = None
+        if part.background:
+            mine = _rows_of(tags, part.tag, table.num_rows)
+            _add(found, _known_predicates(in_one(table[part.columns[1]]), mine, part.background))
         for column, kind in zip(part.columns, part.types, strict=True):
             if not is_clean(in_one(table[column]), kind):
                 mine = _rows_of(tags, part.tag, table.num_rows) if mine is None else mine
@@ -161,6 +166,18 @@ def _wrong_times(
     if turned is not None:
         for row in np.flatnonzero(turned if asked is None else turned & asked).tolist():
             yield row, "it ends before it starts"
+
+
+def _known_predicates(column: Any, rows: Any, background: Collection[Value]) -> Iterator[tuple[int, str]]:
+    """Yield the rows of triples, of some, whose predicate is background."""
+    texts = pa.array([name for name in background if isinstance(name, str)], pa.string())
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not is_text(kind):
+        return
+    cells = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    known = np.asarray(pc.is_in(cells.cast(pa.string()), texts))
+    for row in rows[known[rows]].tolist():
+        yield int(row), describe_background(cells[int(row)].as_py())
 
 
 def _wrong_cells(column: Any, rows: Any, part: Part, name: str, kind: str) -> Iterator[tuple[int, str]]:
