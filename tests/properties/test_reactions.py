@@ -35,11 +35,9 @@ def compiled(text: str) -> etalis.Program:
         return etalis.compile(text)
 
 
-def outcome_of(
-    events: list[Event], engines: list[Engine], sink: RecordedEffects, errors: list[ConditionError]
-) -> Outcome:
+def outcome_of(events: list[Event], engine: Engine, sink: RecordedEffects, errors: list[ConditionError]) -> Outcome:
     assert conditions_of(errors) == []
-    facts = facts_in(engines[-1].core.rules.solver.database.state.facts())
+    facts = facts_in(engine.core.rules.solver.database.state.facts())
     return [str(e) for e in events], facts, sink.lines, failures_of(errors)
 
 
