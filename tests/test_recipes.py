@@ -356,6 +356,47 @@ def priced(rows: list[Row]) -> Iterator[Found]:
                 yield "priced", (s, pieces, p), at, t
 
 
+def in_time(rows: list[Row]) -> Iterator[Found]:
+    for name, order, t in rows:
+        if name == "order" and not any(n == "shipped" and o == order and t < u <= t + DAY for n, o, u in rows):
+            yield "violated", ("shipped_in_time", order), t, t + DAY
+
+
+def lost(rows: list[Row]) -> Iterator[Found]:
+    for event, (label, order), t, due in in_time(rows):
+        yield event, (label, order), t, due
+        if not any(n == "shipped" and o == order and due < u <= due + 6 * DAY for n, o, u in rows):
+            yield "lost", (order,), t, due + 6 * DAY
+
+
+def paid_first(rows: list[Row]) -> Iterator[Found]:
+    for name, order, t in rows:
+        if name == "shipped" and not any(n == "paid" and o == order and t - 30 * DAY <= u < t for n, o, u in rows):
+            yield "violated", ("paid_first", order), t, t
+
+
+def in_step(rows: list[Row]) -> Iterator[Found]:
+    for name, trade, t in rows:
+        other = "booked" if name == "traded" else "traded"
+        if not any(n == other and o == trade and abs(u - t) <= 5 for n, o, u in rows):
+            yield "violated", (other, trade), t, t + 5
+
+
+def both(rows: list[Row]) -> Iterator[Found]:
+    for name, order, t in rows:
+        for n, o, u in rows:
+            if (name, n) == ("confirmed", "denied") and o == order and abs(u - t) <= 7 * DAY:
+                yield "violated", ("settled", order), min(t, u), max(t, u)
+
+
+def unanswered(rows: list[Row]) -> Iterator[Found]:
+    for name, who, t in rows:
+        after = min((u for *_, u in rows if u > t), default=None)
+        for n, o, u in rows:
+            if name == "hello" and u == after and (n, o) != ("welcome", who):
+                yield "violated", ("handshake", who), t, u
+
+
 def settling(rng: random.Random) -> list[Row]:
     paid = [("paid", key, how) for key in (1, 2, 3) for how in ("card", "cash")]
     return stream(rng, 3600, lambda r: r.choice([*paid, *[("ordered", key) for key in (1, 2, 3)] * 3]))
@@ -417,6 +458,12 @@ LOOPS: dict[str, tuple[Callable[[random.Random], list[Row]], Callable[[list[Row]
     "Enrich with facts": (readings(300, 10, 31), enriched),
     "Join with the latest value": (quotes, priced),
     "Left join": (settling, settled),
+    "Service level": (events(4 * DAY, "order", "shipped"), in_time),
+    "Service level, second": (events(20 * DAY, "order", "shipped", keys=(1, 2, 3, 4, 5, 6)), lost),
+    "Right order": (events(90 * DAY, "paid", "shipped"), paid_first),
+    "In step": (events(40, "traded", "booked"), in_step),
+    "Never both": (events(20 * DAY, "confirmed", "denied"), both),
+    "Handshake": (events(600, "hello", "welcome", "welcome", "work", keys=("ann", "bob")), unanswered),
     "Rows out of order": (late, took),
     "State machine per key": (orders, machine),
 }

@@ -43,6 +43,40 @@ def constrained_programs(draw: Draw, shape: Shape) -> s.Tree:
     return s.Tree((*tree.items, *items))
 
 
+@st.composite
+def crossing_programs(draw: Draw) -> s.Tree:
+    """Constraints and absences that fall due together, each perhaps over what another makes."""
+    second, heads = 1_000_000, ("f", "g", "h")
+    names = ["a", "b"]
+    items: list[s.Item] = []
+    made: list[s.EventPattern] = []
+
+    def event(*more: s.EventPattern) -> s.EventPattern:
+        received = s.EventPattern(draw(st.sampled_from(names)), (draw(st.sampled_from((s.Var("X"), s.Var("_#1")))),))
+        return draw(st.sampled_from((received, *more)))
+
+    for number in range(draw(st.integers(2, 4))):
+        duration = draw(st.integers(1, 3)) * second
+        left, absent = event(*made), event(*made, *made)
+        if draw(st.booleans()):
+            constraint = s.Constraint(f"c{number}", left, absent, draw(st.sampled_from(("around", "after"))), duration)
+            items.append(constraint)
+            made.append(_violation(constraint))
+        else:
+            left = s.EventPattern(left.name, tuple(_named(arg) for arg in left.args))
+            head = s.EventPattern(heads[number % 3], (s.Var("X"),))
+            items.append(s.Rule(head, s.NotWithin(left, absent, duration)))
+            made.append(head)
+    if draw(st.booleans()):
+        both = s.Binary("and", draw(st.sampled_from(made)), draw(st.sampled_from(made)))
+        items.append(s.Rule(s.EventPattern("k", ()), both))
+    return s.Tree(tuple(draw(st.permutations(items))))
+
+
+def _named(term: s.Term) -> s.Term:
+    return s.Var("X") if isinstance(term, s.Var) else term
+
+
 def _constraint(
     draw: Draw, shape: Shape, derived: tuple[str, ...], label: str, earlier: list[s.Constraint]
 ) -> s.Constraint:

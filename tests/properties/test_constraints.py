@@ -22,12 +22,13 @@ from etalis.language.rules import known_events
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event, Retraction, sort_key
 from etalis.why.forms.json_form import from_json
-from helpers.constraint_programs import constrained_programs
+from helpers.constraint_programs import constrained_programs, crossing_programs
 from helpers.justifications import checker_of, recorded
 from helpers.programs import KINDS, Shape, policies, streams
 from properties.test_columns import check_meaning
 from properties.test_disorder import late_engine, lateness, net, short_histories
 from properties.test_engine import MOST, agree, meaning, moment
+from properties.test_stages import agree_in_stages
 
 pytestmark = pytest.mark.property
 
@@ -172,9 +173,43 @@ def test_the_engine_gives_the_meaning(tree: s.Tree, stream: list[Event], policy:
     agree(tree, stream, policy, ())
 
 
+CROSSING = crossing_programs().filter(is_sound)
+CROWDED = Shape(moments=8, events=12, values=(0, 0, 0, 1))
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(CROSSING, streams(CROWDED), policies(WHOLE))
+def test_what_is_due_together_is_judged_in_stages(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    """Shows definition 9.34."""
+    agree(tree, stream, policy, ())
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(CROSSING, streams(CROWDED), policies(WHOLE), st.data())
+def test_tables_are_judged_in_stages(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check_meaning(tree, stream, policy, data)
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(st.one_of(CROSSING, CROSSING, SOUND), streams(CROWDED), policies(WHOLE), st.sampled_from((1, 2, 7)))
+def test_shards_judge_as_one_engine(tree: s.Tree, stream: list[Event], policy: str, shards: int) -> None:
+    """Shows definition 22.1 for constraints."""
+    agree_in_stages(tree, stream, policy, shards)
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(CROSSING, streams(CROWDED))
+def test_stages_come_to_the_least_model(tree: s.Tree, stream: list[Event]) -> None:
+    agree_with_least_model(tree, stream)
+
+
 @settings(max_examples=settings.default.max_examples // 5)
 @given(constrained_programs(FLAT).filter(is_sound), streams(FLAT))
 def test_the_steps_come_to_the_least_model(tree: s.Tree, stream: list[Event]) -> None:
+    agree_with_least_model(tree, stream)
+
+
+def agree_with_least_model(tree: s.Tree, stream: list[Event]) -> None:
     text = print_program(tree)
     note(f"{text}\n{stream}")
     found = meaning(text, stream, "unrestricted")

@@ -19,6 +19,7 @@ from etalis.logic.machine.control import call_goal
 from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import DONE, Machine
 from etalis.logic.solver import Solver
+from etalis.logic.state.state_store import StateStore
 from etalis.logic.terms.unify import (
     Term,
     Trail,
@@ -33,14 +34,14 @@ from etalis.logic.terms.unify import (
     variables,
 )  # fmt: skip
 from etalis.reactive.analysis import takes_first
+from etalis.reactive.around import Around, ForbiddenStepError, label_terms, put_together
 from etalis.reactive.execution import Execution, Failed, Label, SearchLimits, Why
 from etalis.reactive.labels import fact_of, label_of, show_leaf
-from etalis.reactive.terms import REPEATED, ActionProgram, Names, interleaved, sequence
+from etalis.reactive.terms import REPEATED, ActionProgram, Names, key_of
 
 Row = tuple[Term, ...]
 FactSets = Mapping[Key, tuple[Row, ...]]  # a state: the facts of each predicate, in order
 Bindings = Mapping[Variable, Term]
-Around = tuple[Any, ...] | None  # of a part of an action: an operator, its other side, and what is around both
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ class Meaning:
 
     def __init__(self, solver: Solver, program: ActionProgram, limits: SearchLimits | None = None) -> None:
         self.solver = solver
+        self.store = StateStore.of(solver.database)
         self.program = program
         self.limits = limits or SearchLimits()
         self.refused: frozenset[Label] = frozenset()
@@ -214,8 +216,13 @@ class Meaning:
                 if step is None:
                     break
                 after = step.after
-                rest = _put_together(after.rest, around)
-                yield PathStep(Configuration(rest, after.state, after.bindings), step.labels, step.length)
+                try:
+                    with bound(after.bindings):
+                        rest = put_together(after.rest, around, label_terms(step.labels))
+                except ForbiddenStepError as error:
+                    self._fail(path, str(error))
+                else:
+                    yield PathStep(Configuration(rest, after.state, after.bindings), step.labels, step.length)
 
     def _leaves(self, before: Configuration, path: Path, entered: int) -> Iterator[tuple[Term, Around, Bindings, int]]:
         """Yield every part of an action that may be next, with what stands around it and what clauses have bound."""
@@ -231,6 +238,8 @@ class Meaning:
                 case ("or", left, right):
                     todo.append((right, around, bindings, entered))
                     todo.append((left, around, bindings, entered))
+                case ("subject_to", inner, demands):
+                    todo.append((inner, ("subject to", demands, around), bindings, entered))
                 case ("call", *_):
                     bodies = self._bodies(action, before, bindings, path, entered)
                     todo.append((("clauses", bodies), around, bindings, entered))
@@ -249,8 +258,7 @@ class Meaning:
         if _length(path) + entered >= self.limits.max_path:
             raise SearchEndError(path, f"a path longer than max_path, {self.limits.max_path} steps", "limit")
         goal, fits = deref(call[1]), False
-        key = (goal, 0) if isinstance(goal, str) else (goal[0], len(goal) - 1)
-        for clause in self.program.clauses[key]:
+        for clause in self.program.clauses[key_of(goal)]:
             self._count(path)
             _, head, body = copy(("clause", *clause))
             trail = Trail()
@@ -310,7 +318,7 @@ class Meaning:
         with bound(here.bindings):
             label, (name, row) = label_of(here.rest), fact_of(here.rest[1], here.rest[2:])
             key = (name, len(row))
-            predicate = self.solver.database.state.predicate(*key)
+            predicate = self.store.predicate(*key)
             rows = here.state[key]
             size = predicate.key or len(row)
             match label.kind:
@@ -396,7 +404,7 @@ class Meaning:
     def _enter(self, state: FactSets) -> None:
         """Let goals see a state."""
         if state is not self.entered:
-            self.solver.database.state.load(state)
+            self.store.load(state)
             self.entered = state
 
     def _show(self, here: Configuration) -> str:
@@ -414,20 +422,6 @@ def bound(bindings: Bindings) -> Iterator[None]:
     finally:
         for variable in bindings:
             variable.ref = None
-
-
-def _put_together(rest: Term | None, around: Around) -> Term | None:
-    """Return what is left of an action when a part of it has made a step."""
-    while around is not None:
-        operator, other, around = around
-        match operator:
-            case "seq":
-                rest = sequence(rest, other)
-            case "left of":
-                rest = interleaved(rest, other)
-            case _:
-                rest = interleaved(other, rest)
-    return rest
 
 
 def _fits(pattern: Row, row: Row) -> bool:

@@ -2,21 +2,24 @@
 
 `seq a b`, `par a b`, `or a b`, `iso a`, `possible a w`, `impossible a w`, `choose t a b`, `skip`, `abort`, `ins f`,
 `del f v..` (v: the variables that stand for anything), `set f`, `raise e`, `raise e seconds`, `effect c`, `test g w`,
-`call h w`. The w says how it was written, which only messages show. Law: `seq` is nested to the right, so what is left
-of an action in sequence is always a part of it.
+`call h w`, `subject_to a k` (k: `demands` with several `happens l` and `never l`). The w says how it was written, which
+only messages show. Law: `seq` is nested to the right, so what is left of an action in sequence is always a part of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import assert_never
 
+from etalis.errors import Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.check.goals import indicator
 from etalis.language.lower import to_term
 from etalis.language.printer import print_action, print_term
 from etalis.language.traversal import action_parts, walk_action
+from etalis.logic.inline.unfold import conjuncts
 from etalis.logic.machine.database import Key
 from etalis.logic.terms.unify import Term, Trail, Variable, deref, undo, unify
 from etalis.logic.terms.unify import variables as occurrences
@@ -136,10 +139,50 @@ def _make(node: s.Action, parts: list[Term], names: Names, defined: Collection[K
             return "skip"
         case s.Abort():
             return "abort"
-        case s.Await() | s.SubjectTo():
-            raise NotImplementedError
+        case s.SubjectTo(constraint=constraint):
+            demands = conjuncts(to_term(constraint, names))
+            return ("subject_to", *parts, ("demands", *demands))
+        case s.Await():
+            hint = "write what follows as a reaction of its own"
+            raise ProgramError(Problem("E290", "an action with await is not executed yet", node.span, hint))
         case _:
             assert_never(node)
+
+
+PARTS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(("seq", "par", "or"), (1, 2)),
+        **dict.fromkeys(("iso", "possible", "impossible"), (1,)),
+        "choose": (1, 2, 3),
+        "entered": (2,),  # see `unfolding`
+        "subject_to": (1,),
+    }
+)  # where the actions in an action stand
+
+
+def parts(action: Term) -> Iterator[Term]:
+    """Yield an action and all actions in it, wholes before parts, from left to right."""
+    todo = [action]
+    while todo:
+        part = todo.pop()
+        yield part
+        todo.extend(part[i] for i in reversed(PARTS.get(part[0], ())))
+
+
+def rewrite(action: Term, change: Callable[[Term], Term]) -> Term:
+    """Apply `change` to all actions in an action, parts first, and return the new one."""
+    made: dict[int, Term] = {}
+    for part in reversed(list(parts(action))):
+        inner = PARTS.get(part[0], ())
+        new = tuple(made[id(x)] if i in inner else x for i, x in enumerate(part)) if inner else part
+        made[id(part)] = change(new)
+    return made[id(action)]
+
+
+def key_of(head: Term) -> Key:
+    """Return name and arity of a call, or of the head of a clause."""
+    head = deref(head)
+    return (head, 0) if isinstance(head, str) else (head[0], len(head) - 1)
 
 
 def sequence(first: Term | None, then: Term) -> Term:

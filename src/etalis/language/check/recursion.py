@@ -21,6 +21,7 @@ from etalis.language.check import goals as g
 from etalis.language.check.bound_variables import bindings
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, listing, written
+from etalis.language.reactive.constraints import violations_apart
 from etalis.language.rules import events_in
 from etalis.language.traversal import fold, names, postorder, rewrite, subterms, variables
 from etalis.logic.tabling.components import number_components
@@ -95,7 +96,7 @@ def _periodic(rule: s.Rule, cycle: list[Edge]) -> Problem:
 
 
 def _path(cycle: list[Edge]) -> str:
-    found = dict.fromkeys(kind(*edge.target) for edge in cycle)
+    found = dict.fromkeys(edge.target[0] if " " in edge.target[0] else kind(*edge.target) for edge in cycle)
     if len(found) == 1:
         return f"{next(iter(found))} causes itself"
     return f"{listing(found)} cause each other"
@@ -103,11 +104,13 @@ def _path(cycle: list[Edge]) -> str:
 
 def _edges(outline: Outline) -> Iterator[Edge]:
     table = relations(outline.settings.relations)
-    for rule in outline.rules:
+    rules = violations_apart(outline.rules)
+    made = {(rule.head.name, len(rule.head.args)) for rule in rules}
+    for rule in rules:
         target = rule.head.name, len(rule.head.args)
         policy, _ = outline.rule_settings(rule)
         for flow in flows(rule.pattern, policy, table):
-            if flow.source in outline.derived:
+            if flow.source in made:
                 delayed = flow.delayed or rule.alarm is not None
                 yield Edge(replace(flow, delayed=delayed), target, rule)
 

@@ -13,6 +13,7 @@ from etalis.language.check.goals import Indicator
 from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import Lookalikes, is_lookalike, same_words, suggest
 from etalis.language.check.wording import counted, kind, listing, written
+from etalis.language.reactive.constraints import VIOLATED, tells_violation
 from etalis.language.traversal import fold, names, variables
 
 # What a variable can be at one place: each possible type with the event that says so.
@@ -64,8 +65,11 @@ def _arity_problems(outline: Outline) -> Iterator[Problem]:
     declared = {name: len(d.attributes) for (name, _), d in outline.declared.items()}
     first: dict[str, int] = {}
     seen: set[Indicator] = set()
+    several = {VIOLATED} if any(map(tells_violation, outline.rules)) else set()
     for pattern in sorted(_occurrences(outline), key=_position):
         name, arity = pattern.name, len(pattern.args)
+        if name in several:
+            continue
         usual = first.setdefault(name, arity)
         if (name, arity) in seen or (name, arity) in outline.declared:
             continue

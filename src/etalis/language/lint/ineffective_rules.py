@@ -13,7 +13,7 @@ from etalis.errors import Problem, Span
 from etalis.language import syntax as s
 from etalis.language.check.goals import Indicator
 from etalis.language.check.outline import Outline
-from etalis.language.check.wording import kind, listing, pattern_text, seconds
+from etalis.language.check.wording import kind, listing, pattern_text, plain, seconds
 from etalis.language.flags import PROPERTIES
 from etalis.language.lint.blocking import core_of
 from etalis.language.lint.extent import ANYWHERE, Extent, at_least
@@ -63,7 +63,7 @@ def _cause(node: s.Pattern, extents: Extents, occurrence: Occurrence) -> Iterato
         case s.EventPattern():
             makers = occurrence.makers[kind_of(node)]
             if not occurrence.matching(node, makers):
-                heads = dict.fromkeys(pattern_text(rule.head) for rule in makers)
+                heads = dict.fromkeys(_head_text(rule) for rule in makers)
                 message = f"no rule derives {pattern_text(node)}, so it never occurs"
                 shown = listing([*list(heads)[:3], *(["others"] if len(heads) > 3 else [])])
                 hint = f"the rules derive {shown}; if {kind(*kind_of(node))} is received too, declare it"
@@ -80,6 +80,13 @@ def _cause(node: s.Pattern, extents: Extents, occurrence: Occurrence) -> Iterato
             if extents[id(pattern)] is not None:
                 message = f"{pattern_text(pattern)} cannot occur several times: it occurs at one moment only"
                 yield Problem("W226", message, node.span, "repeat an event, not a point in time")
+
+
+def _head_text(rule: s.Rule) -> str:
+    """Return the head of a rule as it stands there; that of a constraint stands nowhere."""
+    if tells_violation(rule):
+        return f"`{plain(s.Compound(rule.head.name, rule.head.args))}`"
+    return pattern_text(rule.head)
 
 
 def _too_short(window: int, whole: Extent, pattern: s.Pattern, span: Span | None) -> Iterator[Problem]:

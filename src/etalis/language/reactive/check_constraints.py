@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from etalis.errors import Problem, Span
 from etalis.language import syntax as s
 from etalis.language.check.outline import Outline
-from etalis.language.check.wording import kind, pattern_text
-from etalis.language.reactive.constraints import alternatives
+from etalis.language.check.wording import counted, kind, listing, pattern_text, plain
+from etalis.language.reactive.constraints import VIOLATED, alternatives, tells_violation
 from etalis.language.traversal import patterns_of, postorder
 
 
@@ -24,6 +24,28 @@ def check_constraints(outline: Outline) -> Iterator[Problem]:
     for item in outline.program.items:
         if isinstance(item, s.LabelProperty) and item.label in labels:
             yield no_properties(item.label, item.span)
+    if several:
+        yield from _misheard(outline)
+
+
+def _misheard(outline: Outline) -> Iterator[Problem]:
+    """Yield patterns of violations that ask for another number of values than there are."""
+    told = {rule.label: rule.head for rule in outline.derivations if tells_violation(rule)}
+    arities = {len(head.args) for head in told.values()} | {n for name, n in outline.made if name == VIOLATED}
+    for event in outline.used:
+        match event:
+            case s.EventPattern(name="violated", args=(s.Const(value=str() as label), *rest)) if label in told:
+                values = len(told[label].args) - 1
+                if len(rest) != values:
+                    message = f"a violation of {label} tells {counted(values, 'value')}, here it has {len(rest)}"
+                    yield Problem("W270", message, event.span, f"write {_written(told[label])}")
+            case s.EventPattern(name="violated", args=args) if len(args) not in arities:
+                message = f"no constraint tells {counted(max(0, len(args) - 1), 'value')}"
+                yield Problem("W270", message, event.span, f"write {listing(map(_written, told.values()), 'or')}")
+
+
+def _written(head: s.EventPattern) -> str:
+    return plain(s.Compound(head.name, head.args))
 
 
 def no_properties(label: str, span: Span | None = None) -> Problem:

@@ -86,6 +86,33 @@ def violation(constraint: s.Constraint) -> s.EventPattern:
     return s.EventPattern(VIOLATED, (s.Const(constraint.label, constraint.span), *told), constraint.span)
 
 
+def violations_apart(rules: Sequence[s.Rule]) -> list[s.Rule]:
+    """Return rules in which the violations of each constraint are a kind of event of their own."""
+    labels: dict[int, list[s.EventPattern]] = {}
+    for head in (rule.head for rule in rules if tells_violation(rule)):
+        labels.setdefault(len(head.args), []).append(_of_its_own(head))
+
+    def change(node: s.Pattern) -> s.Pattern:
+        match node:
+            case s.EventPattern(name="violated", args=(s.Const(), *_)):
+                return _of_its_own(node)
+            case s.EventPattern(name="violated", args=args) if len(args) in labels:
+                return _one_of(labels[len(args)])
+            case _:
+                return node
+
+    def own(rule: s.Rule) -> s.Rule:
+        head = _of_its_own(rule.head) if tells_violation(rule) else rule.head
+        return replace(rule, head=head, pattern=rewrite(rule.pattern, change))
+
+    return list(map(own, rules)) if labels else list(rules)
+
+
+def _of_its_own(violation: s.EventPattern) -> s.EventPattern:
+    (label, *_) = violation.args
+    return replace(violation, name=f"the violation of {label.value}") if isinstance(label, s.Const) else violation
+
+
 def _rule(constraint: s.Constraint, pattern: s.Pattern) -> s.Rule:
     fresh = rewrite(pattern, replace)
     return s.Rule(violation(constraint), fresh, constraint.label, (_POLICY,), span=constraint.span)
