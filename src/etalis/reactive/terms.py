@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import assert_never
 
+from etalis.errors import Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.check.goals import indicator
 from etalis.language.lower import to_term
@@ -138,7 +139,9 @@ def _make(node: s.Action, parts: list[Term], names: Names, defined: Collection[K
         case s.Abort():
             return "abort"
         case s.Await() | s.SubjectTo():
-            raise NotImplementedError
+            word = "await" if isinstance(node, s.Await) else "subject_to"
+            hint = "write what follows as a reaction of its own, or as a test in the action"
+            raise ProgramError(Problem("E290", f"an action with {word} is not executed yet", node.span, hint))
         case _:
             assert_never(node)
 
