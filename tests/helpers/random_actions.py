@@ -17,7 +17,10 @@ _LEAVES = (
     "findall(Y, p(Y), {v})", "member({v}, [2, 1])", "r({v}, {n})",
 )  # fmt: skip
 _PAIRS = ("{0} seq {1}", "{0} seq {1}", "{0} seq {1}", "{0} par {1}", "{0} par {1}", "{0} or {1}")
-_SINGLE = ("iso({0})", "iso({0})", "possible({0})", "impossible({0})")
+_SINGLE = (
+    "iso({0})", "iso({0})", "possible({0})", "impossible({0})", "({0} subject_to never(ins(p(_))))",
+    "({0} subject_to (happens(effect(e(_))), never(del(p(2)))))", "({0} subject_to happens(ins(q(X))))",
+)  # fmt: skip
 
 
 def random_program(number: int, depth: int = 4) -> tuple[str, str]:

@@ -6,9 +6,9 @@ from typing import Any, Literal, TypeAlias
 
 from etalis.logic.machine.machine import Machine
 from etalis.logic.terms.unify import Term, Variable
+from etalis.reactive.around import Around
 from etalis.reactive.execution import Why
 
-Around: TypeAlias = tuple[Any, ...] | None  # of a part of an action: an operator, its other side, what is around both
 Steps: TypeAlias = tuple[Term, ...]  # labels, as terms
 ScopeKind: TypeAlias = Literal["action", "iso", "possible", "impossible", "choose"]
 

@@ -34,14 +34,14 @@ from etalis.logic.terms.unify import (
     variables,
 )  # fmt: skip
 from etalis.reactive.analysis import takes_first
+from etalis.reactive.around import Around, ForbiddenStepError, label_terms, put_together
 from etalis.reactive.execution import Execution, Failed, Label, SearchLimits, Why
 from etalis.reactive.labels import fact_of, label_of, show_leaf
-from etalis.reactive.terms import REPEATED, ActionProgram, Names, interleaved, key_of, sequence
+from etalis.reactive.terms import REPEATED, ActionProgram, Names, key_of
 
 Row = tuple[Term, ...]
 FactSets = Mapping[Key, tuple[Row, ...]]  # a state: the facts of each predicate, in order
 Bindings = Mapping[Variable, Term]
-Around = tuple[Any, ...] | None  # of a part of an action: an operator, its other side, and what is around both
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +216,13 @@ class Meaning:
                 if step is None:
                     break
                 after = step.after
-                rest = _put_together(after.rest, around)
-                yield PathStep(Configuration(rest, after.state, after.bindings), step.labels, step.length)
+                try:
+                    with bound(after.bindings):
+                        rest = put_together(after.rest, around, label_terms(step.labels))
+                except ForbiddenStepError as error:
+                    self._fail(path, str(error))
+                else:
+                    yield PathStep(Configuration(rest, after.state, after.bindings), step.labels, step.length)
 
     def _leaves(self, before: Configuration, path: Path, entered: int) -> Iterator[tuple[Term, Around, Bindings, int]]:
         """Yield every part of an action that may be next, with what stands around it and what clauses have bound."""
@@ -233,6 +238,8 @@ class Meaning:
                 case ("or", left, right):
                     todo.append((right, around, bindings, entered))
                     todo.append((left, around, bindings, entered))
+                case ("subject_to", inner, demands):
+                    todo.append((inner, ("subject to", demands, around), bindings, entered))
                 case ("call", *_):
                     bodies = self._bodies(action, before, bindings, path, entered)
                     todo.append((("clauses", bodies), around, bindings, entered))
@@ -415,20 +422,6 @@ def bound(bindings: Bindings) -> Iterator[None]:
     finally:
         for variable in bindings:
             variable.ref = None
-
-
-def _put_together(rest: Term | None, around: Around) -> Term | None:
-    """Return what is left of an action when a part of it has made a step."""
-    while around is not None:
-        operator, other, around = around
-        match operator:
-            case "seq":
-                rest = sequence(rest, other)
-            case "left of":
-                rest = interleaved(rest, other)
-            case _:
-                rest = interleaved(other, rest)
-    return rest
 
 
 def _fits(pattern: Row, row: Row) -> bool:

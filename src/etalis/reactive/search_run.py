@@ -20,13 +20,14 @@ from etalis.logic.solver import Solver
 from etalis.logic.state.state_store import StateStore
 from etalis.logic.terms.unify import Term, copy, deref, flatten_key, unify
 from etalis.reactive.analysis import tests
-from etalis.reactive.configurations import ActionFrame, ActionScope, Around, SearchAttempt, Steps
+from etalis.reactive.around import Around, ForbiddenStepError, put_together
+from etalis.reactive.configurations import ActionFrame, ActionScope, SearchAttempt, Steps
 from etalis.reactive.execution import Label, SearchLimits, Why
 from etalis.reactive.labels import fact_of, label_of, seconds
 from etalis.reactive.legality import Legality
 from etalis.reactive.rest_keys import RestKeys
 from etalis.reactive.state_keys import StateKeys
-from etalis.reactive.terms import REPEATED, ActionProgram, interleaved, key_of, sequence
+from etalis.reactive.terms import REPEATED, ActionProgram, key_of
 from etalis.reactive.unfolding import outer_variables
 
 _OPEN: Any = "on the way"
@@ -136,6 +137,8 @@ class SearchRun:
             elif kind == "or":
                 agenda.append((action[2], around, entered))
                 agenda.append((action[1], around, entered))
+            elif kind == "subject_to":
+                agenda.append((action[1], ("subject to", action[2], around), entered))
             elif kind == "call":
                 agenda.append((self._choice(frame, action, entered), around, entered))
             elif kind == "entered":
@@ -364,11 +367,15 @@ class SearchRun:
     def _step(self, frame: ActionFrame, rest: Term, around: Around, labels: Steps, length: int = 1) -> bool:
         """Make a step: to another configuration, or to the end of an action and what follows it."""
         while True:
+            try:
+                rest = put_together(rest, around, labels)
+            except ForbiddenStepError as error:
+                self._fail(frame, str(error))
+                return True
             self._count(frame)
             depth = frame.depth + length
             if depth > self.limits.max_path:
                 raise self._too_long(frame)
-            rest = _put_together(rest, around)
             scope = frame.scope
             if rest is not None:
                 self._meet(frame, rest, labels, length, depth)
@@ -454,16 +461,3 @@ class SearchRun:
         if scope.kind == "choose":
             return True, scope.leaf[2] if kind == "possible" else scope.leaf[3]
         return kind == "possible" or self._fail(owner, scope.leaf), None
-
-
-def _put_together(rest: Term | None, around: Around) -> Term | None:
-    """Return what is left of an action when a part of it has made a step."""
-    while around is not None:
-        operator, other, around = around
-        if operator == "seq":
-            rest = other if rest is None else sequence(rest, other)
-        elif operator == "left of":
-            rest = interleaved(rest, other)
-        else:
-            rest = interleaved(other, rest)
-    return rest

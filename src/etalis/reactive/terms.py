@@ -2,8 +2,8 @@
 
 `seq a b`, `par a b`, `or a b`, `iso a`, `possible a w`, `impossible a w`, `choose t a b`, `skip`, `abort`, `ins f`,
 `del f v..` (v: the variables that stand for anything), `set f`, `raise e`, `raise e seconds`, `effect c`, `test g w`,
-`call h w`. The w says how it was written, which only messages show. Law: `seq` is nested to the right, so what is left
-of an action in sequence is always a part of it.
+`call h w`, `subject_to a k` (k: `demands` with several `happens l` and `never l`). The w says how it was written, which
+only messages show. Law: `seq` is nested to the right, so what is left of an action in sequence is always a part of it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from etalis.language.check.goals import indicator
 from etalis.language.lower import to_term
 from etalis.language.printer import print_action, print_term
 from etalis.language.traversal import action_parts, walk_action
+from etalis.logic.inline.unfold import conjuncts
 from etalis.logic.machine.database import Key
 from etalis.logic.terms.unify import Term, Trail, Variable, deref, undo, unify
 from etalis.logic.terms.unify import variables as occurrences
@@ -138,10 +139,12 @@ def _make(node: s.Action, parts: list[Term], names: Names, defined: Collection[K
             return "skip"
         case s.Abort():
             return "abort"
-        case s.Await() | s.SubjectTo():
-            word = "await" if isinstance(node, s.Await) else "subject_to"
-            hint = "write what follows as a reaction of its own, or as a test in the action"
-            raise ProgramError(Problem("E290", f"an action with {word} is not executed yet", node.span, hint))
+        case s.SubjectTo(constraint=constraint):
+            demands = conjuncts(to_term(constraint, names))
+            return ("subject_to", *parts, ("demands", *demands))
+        case s.Await():
+            hint = "write what follows as a reaction of its own"
+            raise ProgramError(Problem("E290", "an action with await is not executed yet", node.span, hint))
         case _:
             assert_never(node)
 
@@ -152,6 +155,7 @@ PARTS: Mapping[str, tuple[int, ...]] = MappingProxyType(
         **dict.fromkeys(("iso", "possible", "impossible"), (1,)),
         "choose": (1, 2, 3),
         "entered": (2,),  # see `unfolding`
+        "subject_to": (1,),
     }
 )  # where the actions in an action stand
 

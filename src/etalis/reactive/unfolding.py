@@ -62,5 +62,7 @@ def outer_variables(action: Term) -> Iterator[Variable]:
         part = todo.pop()
         inner = () if part[0] == "entered" else PARTS.get(part[0], ())
         todo.extend(part[i] for i in inner)
+        if part[0] == "subject_to":
+            yield from variables(part[2])
         if not inner:
             yield from variables(part[1] if part[0] == "entered" else part)
