@@ -51,7 +51,7 @@ def shop(bank: Bank) -> etalis.Program:
     program = etalis.compile_file(PROGRAM)
     program.effect("charge", bank.charge, compensate=bank.give_back)
     program.effect("refund", bank.give_back)
-    program.effect("apologise", lambda client, order, *, key: print(f"  sorry, {client}: {order} is late"), arity=2)
+    program.effect("apologise", lambda client, order, *, key: print(f"  sorry, {client}: {order} is late"), arity=2)  # noqa: ARG005  functions of effects take a key
     return program
 
 

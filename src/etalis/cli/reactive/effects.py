@@ -1,4 +1,4 @@
-"""Where the effects of a run go that the command line makes: nobody makes them, they are told or written with their keys."""
+"""Where the effects of a run go that the command line makes: none is made, they are told or written with their keys."""
 
 from __future__ import annotations
 
