@@ -223,7 +223,7 @@ class Engine(RuntimeEngine):
     def transactions(self) -> tuple[Transaction, ...]:
         """Return the transactions of reactions that are not over: effects that wait, and what is stuck."""
         found = self.core.ledger.unsettled()
-        return found if self._committer is None else tuple(map(self._committer.with_states, found))
+        return found if self._committer is None else self._committer.with_states(found)
 
     @alone
     def settle(self, id: str, how: Settled) -> None:  # noqa: A002

@@ -23,6 +23,7 @@ from etalis.logic.rdf.load import RdfOptions
 from etalis.plan.explain.text import write_text
 from etalis.reactive.effects.check import tell_repeated_effects
 from etalis.reactive.effects.registry import RETRIES, EffectRegistry
+from etalis.reactive.effects.rehearsal import nowhere
 from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.outbox.outbox import Outbox, refuse_begun
 from etalis.runtime.comparison import Difference, compare_matches
@@ -187,7 +188,7 @@ class Program:
 
     def code(self, *, policy: str | None = None) -> str:
         """Return the Python code that an engine of the program runs."""
-        return self.engine(policy=policy, output=lambda _: None).code()
+        return self.engine(policy=policy, output=lambda _: None, effects=nowhere()).code()
 
     # what it knows
 
@@ -340,7 +341,7 @@ class Program:
         self, events: Events, policy: str | None, time: str | tuple[str, str] | None, event: str | None, unit: str
     ) -> Engine:
         """Return an engine that has run events to the end and can explain them; what goals write is dropped."""
-        engine = self.engine(policy=policy, output=lambda _: None, justification="full")
+        engine = self.engine(policy=policy, output=lambda _: None, justification="full", effects=nowhere())
         if isinstance(events, str | Path):
             from etalis.formats import feed, read
             from etalis.formats.row import reading_of
@@ -358,7 +359,8 @@ class Program:
     def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:
         """Return the matches that a new program gains and loses against this one over the same rows, in order."""
         taken = list(rows)
-        return compare_matches(*(_run_all(program.engine(policy=policy), taken) for program in (self, new)))
+        engines = [program.engine(policy=policy, effects=nowhere()) for program in (self, new)]
+        return compare_matches(*(_run_all(engine, taken) for engine in engines))
 
     @with_options
     def detect(

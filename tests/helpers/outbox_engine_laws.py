@@ -1,4 +1,7 @@
-"""What an engine with an outbox keeps, whatever database it is in: subclasses have a fixture `outbox`."""
+"""What an engine with an outbox keeps, whatever database it is in: subclasses have a fixture `outbox`.
+
+Definition 24.49.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 import pytest
 
 import etalis
-from etalis.errors import EventError, InputError, OptionError
+from etalis.errors import ConditionError, EventError, InputError, OptionError
 from etalis.reactive.outbox.outbox import Outbox
 from helpers.outbox_laws import Clock
 from helpers.receivers import Desk
@@ -212,7 +215,8 @@ class OutboxEngineLaws:
         world.deliver()
         engine.commit(1)
         assert [t.state for t in engine.transactions()] == ["stuck"]
-        assert [error.code for error in engine.errors] == ["E803", "E515"]
+        assert [error.code for error in engine.errors] == ["E515", "E803"]
+        assert "trade at 1 is stuck: book(ann,5) was not delivered" in str(engine.errors[1])
         assert self.states(outbox) == ["stuck"]
 
     def test_a_compensation_that_fails_is_stuck_though_facts_are_undone(self, world: World) -> None:
@@ -270,6 +274,43 @@ class OutboxEngineLaws:
         world.deliver()
         engine.commit(1)
         assert engine.query("log(A, B, C, D)") == [{"A": "undone", "B": "ann", "C": 2.5, "D": 10.0}]
+
+    def test_a_strict_engine_says_it_once_and_goes_on(self, outbox: Outbox) -> None:
+        world = World(outbox)
+        world.desk.refuse("ship")
+        engine = world.engine(strict=True)
+        engine.push("want", "ann", "rose", 5, at=1)
+        engine.commit(1)
+        world.deliver()
+        with pytest.raises(ConditionError, match="E333"):
+            engine.commit(1)
+        engine.commit(1)
+        assert (facts(engine)["rose"], facts(world.restore()[0])["rose"]) == (10, 10)
+
+    @pytest.mark.parametrize(
+        ("flags", "options"),
+        [
+            ({}, {"justification": "full"}),
+            ({"out_of_order": "on", "ooo_window": 3}, {}),
+            ({"out_of_order": "on", "ooo_window": 3}, {"justification": "ids"}),
+        ],
+    )
+    def test_what_is_undelivered_occurs_however_events_are_taken(
+        self, outbox: Outbox, flags: dict[str, object], options: dict[str, Any]
+    ) -> None:
+        world = World(outbox, SHOP + "alarm(L, E) <- undelivered(L, E).", **flags)
+        world.desk.refuse("book")
+        engine = world.engine(**options)
+        engine.push("want", "ann", "rose", 5, at=1)
+        engine.advance(to=9)
+        engine.commit(1)
+        world.deliver()
+        assert [(e.name, e.end) for e in engine.commit(1)] == [("alarm", 9)]
+        again, _ = world.restore()
+        assert facts(again)["rose"] == 10
+        again.push("want", "ann", "rose", 6, at=19)
+        again.advance(to=29)
+        assert facts(again)["rose"] == 4
 
     # commits by themselves
 

@@ -1,4 +1,7 @@
-"""What every outbox keeps, whatever database it is in: subclasses have a fixture `outbox`."""
+"""What every outbox keeps, whatever database it is in: subclasses have a fixture `outbox`.
+
+Definition 24.48.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 import pytest
 
 from etalis.data.values import Struct, Value, to_value
+from etalis.effects import recording
 from etalis.errors import InputError
 from etalis.reactive.effects.registry import EffectRegistry
 from etalis.reactive.effects.transaction import Cause, Transaction, make_transaction
@@ -70,7 +74,7 @@ class Shop:
         return {news.id: news.state for news in self.log.news(0)}
 
     def states(self, of: Transaction) -> list[str]:
-        return [row.state for row in self.log.with_states(of).rows]
+        return [row.state for row in self.log.with_states([of])[0].rows]
 
 
 class OutboxLaws:
@@ -212,6 +216,16 @@ class OutboxLaws:
         assert (made, shop.desk.calls) == (1, ["a"] * 3)
         assert shop.clock.waits[:4] == [1.0, 2.0, 5, 5]
 
+    def test_what_was_recorded_can_be_delivered(self, outbox: Outbox, shop: Shop) -> None:
+        lines: list[str] = []
+        sale = transaction("sell", "a", Struct("pay", ("ann", to_value(2.0), (1,))))
+        recording(lines.append).perform(sale)
+        for calls in (["a", "pay(ann, 2.0, (1,))"], []):
+            outbox.add(map(json.loads, lines), program="shop")
+            assert shop.deliver() == calls
+        assert shop.states(sale) == ["made", "made"]
+        assert shop.desk.keys["a"] == [sale.rows[0].key]
+
     # what fails for good
 
     def test_what_was_delivered_is_compensated_where_one_fails_for_good(self, shop: Shop) -> None:
@@ -223,7 +237,7 @@ class OutboxLaws:
         assert (failed.id, failed.failed) == (sale.id, sale.rows[2].key)
         assert shop.states(sale) == ["compensated", "compensated", "failed", "dropped"]
         assert shop.desk.keys["undo_a"] == shop.desk.keys["a"]
-        assert shop.log.with_states(sale).rows[2].error == "Refused: no"
+        assert shop.log.with_states([sale])[0].rows[2].error == "Refused: no"
 
     def test_it_has_failed_when_it_was_tried_often_enough(self, shop: Shop) -> None:
         shop.desk.fail("a")
@@ -255,7 +269,7 @@ class OutboxLaws:
         sale = transaction("sell", "a", "unheard")
         shop.commit(sale, transaction("buy", "c"))
         assert shop.deliver() == ["a", "c"]
-        assert "nobody makes unheard/0" in shop.log.with_states(sale).rows[1].error
+        assert "nobody makes unheard/0" in shop.log.with_states([sale])[0].rows[1].error
         shop.registry.register("unheard", shop.desk.function("unheard"))
         assert shop.later(59) == []
         assert shop.later(1) == ["unheard"]
@@ -360,7 +374,7 @@ class OutboxLaws:
                 shop.later(31)
         assert shop.later(31) == ["c"]
         assert shop.ends()[sale.id] == "failed"
-        assert "ended during the last try" in shop.log.with_states(sale).rows[0].error
+        assert "ended during the last try" in shop.log.with_states([sale])[0].rows[0].error
 
     def test_who_has_lost_the_lease_marks_nothing(self, outbox: Outbox, shop: Shop) -> None:
         def overtaken(*, key: str) -> None:

@@ -45,3 +45,24 @@ def _action(rng: Random, depth: int) -> str:
     test = rng.choice(("p({v})", "f", "\\+ p(2)", "q({v})", "possible({a})", "impossible({a})"))
     test = test.format(v=rng.choice("XZ"), a=_action(rng, 1))
     return f"({test} -> {_action(rng, depth - 1)} ; {_action(rng, depth - 1)})"
+
+
+_CHANGES = (
+    "ins(p({x}))", "ins(p({x}))", "del(p({x}))", "del(p(_))", "ins(k({x}, {y}))", "set(k({x}, {y}))", "del(k(_, {y}))",
+    "ins(f)", "del(f)", "effect(e({x}, g({y})))", "raise(x({x}))", "raise(x, after(2))", "skip", "both({x}, {y})",
+)  # fmt: skip
+
+
+def random_changes(number: int) -> tuple[str, str]:
+    """Return a program and an action of changes in sequence, over the variables X and Y."""
+    rng = Random(number)
+
+    def change() -> str:
+        x, y = (rng.choice(("X", "X", "Y", "1", "[a]", "f(1)")) for _ in range(2))
+        return rng.choice(_CHANGES).format(x=x, y=y)
+
+    clauses = "action both(A, B) :- ins(k(A, B)) seq one(B).\naction one(B) :- del(p(B)) seq skip."
+    demand = rng.choice(("", "", "always \\+ (k(_, V), V == 2).", "always \\+ f."))
+    return "\n".join((HEAD, "p(1). p(2). k(a, 1).", clauses, demand)), " seq ".join(
+        change() for _ in range(rng.randint(1, 5))
+    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from etalis import Refused, Unknown
 
@@ -56,32 +56,26 @@ class Desk:
 
 
 class Table:
-    """A table of SQLite that takes rows by key: each once, or as often as they come."""
+    """A table of SQLite that takes rows by key: each once, or as often as they come; each call is committed."""
 
     def __init__(self, path: Path, *, unique: bool) -> None:
-        self.path = path
         self._insert = "INSERT OR IGNORE" if unique else "INSERT"
-        with self._open() as connection:
-            key = "key TEXT PRIMARY KEY" if unique else "key TEXT"
-            connection.execute(f"CREATE TABLE IF NOT EXISTS taken ({key}, args TEXT)")
+        self._connection = sqlite3.connect(path, 60, isolation_level=None, check_same_thread=False)
+        finalize(self, self._connection.close)
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = OFF")  # processes end here, machines do not
+        key = "key TEXT PRIMARY KEY" if unique else "key TEXT"
+        self._connection.execute(f"CREATE TABLE IF NOT EXISTS taken ({key}, args TEXT)")
 
     def take(self, *args: Any, key: str) -> None:
         """Insert a row."""
-        with self._open() as connection:
-            connection.execute(f"{self._insert} INTO taken VALUES (?, ?)", (key, json.dumps(args)))
+        self._connection.execute(f"{self._insert} INTO taken VALUES (?, ?)", (key, json.dumps(args)))
 
     def rows(self) -> list[tuple[str, list[Any]]]:
-        with self._open() as connection:
-            return [(key, json.loads(args)) for key, args in connection.execute("SELECT key, args FROM taken")]
+        return [(key, json.loads(args)) for key, args in self._connection.execute("SELECT key, args FROM taken")]
 
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        connection = sqlite3.connect(self.path, timeout=60)
-        try:
-            with connection:
-                yield connection
-        finally:
-            connection.close()
+    def count(self) -> int:
+        return int(self._connection.execute("SELECT count(*) FROM taken").fetchone()[0])
 
 
 @dataclass

@@ -120,7 +120,7 @@ numbers = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(real),
 )
 plain_names = st.sampled_from(
-    ["a", "b", "c", "withdrawal", "été", "a b", "A", "exceptionAlarm", "+", "'", "last", "seq"]
+    ["a", "b", "c", "withdrawal", "été", "a b", "A", "exceptionAlarm", "+", "'", "last", "seq", "never", "if", "rule"]
 )
 variables = st.sampled_from(["X", "Y", "_Z", "Ä", "SEQ", "_1"]).map(Var)
 constants = st.one_of(atoms, numbers).map(Const)

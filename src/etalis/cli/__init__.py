@@ -34,6 +34,7 @@ COMMANDS = {
         "etalis.cli.explanations.why_not:why_not",
         "Say why an event did not occur, and how far rules got.",
     ),
+    "act": ("etalis.cli.reactive.act:act", "Show what an action would do from the facts of a program."),
     "compare": ("etalis.cli.compare:compare", "Show which matches a changed program gains and loses."),
     "declare": ("etalis.cli.declare:declare", "Print declarations that fit a table."),
     "pipeline": ("etalis.cli.pipeline:app", "Run programs on Spark from a file."),

@@ -45,6 +45,7 @@ from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Failing, Strict, show_failures, show_findings
 from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
 from etalis.cli.output import Tally, as_dates, show, show_progress, show_timeline
+from etalis.cli.reactive.effects import Effects, where_effects_go
 from etalis.engine import Engine
 from etalis.errors import EtalisError
 from etalis.formats import STANDARD_INPUT, feed
@@ -118,6 +119,7 @@ def run(
     ] = ResultDisplay.TEXT,
     to: Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")] = None,
     times: Times = None,
+    effects: Effects = None,
     dead_letters: DeadLetterFile = None,
     max_bad: MostBad = None,
     skip_broken: SkipBroken = False,
@@ -129,7 +131,8 @@ def run(
     knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
     """Run a program on a stream and show the complex events in it."""
-    with reporting(), stopping() as asked:
+    goes_on = state is not None and state.exists()
+    with reporting(), stopping() as asked, where_effects_go(effects, append=goes_on) as sink:
         compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
         if output in RESULT_FORMATS and (to is not None or not isinstance(compiled, SparqlProgram)):
             raise typer.BadParameter(f"--output {output} shows results of queries (.rq, .epsparql), and stores none")
@@ -143,11 +146,10 @@ def run(
             by_clock=clock == "wall", ahead=read_ahead(ahead),
         )  # fmt: skip
         stream.check(compiled)
-        goes_on = state is not None and state.exists()
         form = TimeForm(reading.seen, times, by_clock=stream.by_clock)
         letters = DeadLetterLog(dead_letters, append=goes_on, most=max_bad, is_endless=stream.is_live, times=form)
         told = partial(print, end="", flush=stream.is_live, file=sys.stderr if output not in FOR_PEOPLE else sys.stdout)
-        options = engine_options(stream, letters) | {"output": told}
+        options = engine_options(stream, letters) | {"output": told, "effects": sink}
         options |= {} if html is None else {"justification": "full"}
         engine = open_engine(compiled, state, policy, options)
         form = letters.times = replace(form, before=bool(engine.notes.get(DATES)))

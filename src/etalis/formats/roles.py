@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from etalis.data.values import format_atom
 from etalis.language.check.spelling import suggest
-from etalis.language.rules import attribute_variables, declarations, event_rules, knowledge_changes, labelled_rules
+from etalis.language.rules import (
+    attribute_variables,
+    declarations,
+    event_rules,
+    knowledge_changes,
+    labelled_rules,
+    reaction_rules,
+)
 from etalis.language.syntax import Isolated
 from etalis.language.traversal import postorder
 from etalis.temporal.attribute_names import END, RULE, START, name_columns
@@ -53,7 +60,8 @@ def signatures_of(program: CompiledProgram) -> tuple[Signature, ...]:
 def signatures_read(program: CompiledProgram) -> tuple[Signature, ...]:
     """Return the kinds of events that rules read, that change facts, or that disturb what is isolated."""
     rules = labelled_rules(program.tree)
-    isolates = any(isinstance(node, Isolated) for rule in rules for node in postorder(rule.pattern))
+    patterns = [rule.pattern for rule in (*rules, *reaction_rules(program.tree))]
+    isolates = any(isinstance(node, Isolated) for pattern in patterns for node in postorder(pattern))
     return _signatures(program, [(rule.head.name, len(rule.head.args)) for rule in rules] if isolates else ())
 
 

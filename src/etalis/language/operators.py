@@ -21,6 +21,7 @@ ARGUMENT = 999  # the loosest term that stands between commas
 PATTERN = 1123  # the loosest pattern that stands between commas: all but `do`
 CLAUSE = 1200
 ACTION = 1100  # the loosest action: all there are
+CONDITION = 1100  # the loosest goal behind the `if` of a reaction
 
 
 class TermOperator(NamedTuple):

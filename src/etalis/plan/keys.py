@@ -16,6 +16,7 @@ from typing import TypeAlias
 from etalis.language.check.effects import find_effects, find_lessons
 from etalis.language.syntax import Const, Term, Tree, Var
 from etalis.plan import algebra as p
+from etalis.plan.state_access import Access
 
 Kind: TypeAlias = tuple[str, int]
 
@@ -78,25 +79,54 @@ class _Part:
     body: p.Node
     made: Kind
     sources: Mapping[Kind, tuple[p.Source, ...]]
+    raises: bool = False  # a reaction raises what it makes: a bag, of which no two parts may make equal ones
 
 
-def find_partitioning(heads: Sequence[p.Head], tree: Tree | None = None) -> Partitioning:
-    """Find the keys of planned rules; `tree` holds the knowledge whose side effects keep everything together."""
+def find_partitioning(
+    heads: Sequence[p.Head], tree: Tree | None = None, *, accesses: Sequence[Access] | None = None
+) -> Partitioning:
+    """Find the keys of planned rules; `tree` holds the knowledge whose side effects keep everything together.
+
+    Reactions are parted only where `accesses` says what each of them reaches; else they keep everything together.
+    """
     parts = [part for head in heads for part in _parts(head)]
     nodes = [(part, node) for part in parts for node in p.walk(part.body)]
     told = () if tree is None else (*find_effects(tree), *find_lessons(tree))
     obstacles = [*_whole_program(nodes), *(Reason(None, text) for text in told)]
-    obstacles += [Reason(head.label, "it may read and change state that others read") for head in heads if head.hidden]
+    hidden = [head for head in heads if head.hidden]
+    if accesses is None:
+        obstacles += [Reason(head.label, "it may read and change state that others read") for head in hidden]
+    else:
+        both = zip(hidden, accesses, strict=True)
+        obstacles += [Reason(head.label, access.obstacle) for head, access in both if access.obstacle is not None]
     return Partitioning(
-        _groups([part for part in parts if not part.head.hidden]),
+        find_groups(heads, accesses),
         tuple(dict.fromkeys(obstacles)),
         any(isinstance(node, p.Tick) for _, node in nodes),
     )
 
 
-def find_groups(heads: Sequence[p.Head]) -> tuple[Group, ...]:
-    """Find the keys of some planned rules, as if there were no others."""
-    return _groups([part for head in heads for part in _parts(head)])
+def find_groups(heads: Sequence[p.Head], accesses: Sequence[Access] | None = None) -> tuple[Group, ...]:
+    """Find the keys of some planned rules, as if there were no others; of reactions if it is known what they reach."""
+    parts = [part for head in heads if not head.hidden for part in _parts(head)]
+    if accesses is not None:
+        hidden = [head for head in heads if head.hidden]
+        parts += [part for head, access in zip(hidden, accesses, strict=True) for part in _reacting(head, access)]
+    return _groups(parts)
+
+
+def _reacting(head: p.Head, access: Access) -> Iterator[_Part]:
+    """Yield the parts of a reaction: facts are read like events of their keys, raised events are made."""
+    for part in _parts(head):
+        facts = {
+            (f"the key of {show(key)}, state", len(several[0])): tuple(p.Source(key[0], terms, ()) for terms in several)
+            for key, several in access.facts.items()
+        }
+        part = replace(part, sources={**part.sources, **facts})
+        yield part
+        for event in access.raised:
+            raised = replace(head, event=event)
+            yield replace(part, head=raised, made=raised.kind, raises=True)
 
 
 def _groups(parts: Sequence[_Part]) -> tuple[Group, ...]:
@@ -143,13 +173,14 @@ class _Makers:
         self.read = {kind for part in parts for kind in part.sources}
         self.labels: dict[Kind, set[str]] = {}
         self.count: dict[Kind, int] = {}
+        self.raised = {part.made for part in parts if part.raises}
         for part in parts:
             self.labels.setdefault(part.made, set()).add(part.head.label)
             self.count[part.made] = self.count.get(part.made, 0) + 1
 
     def must_carry(self, kind: Kind) -> bool:
         """Tell whether a made kind needs the key: it is read, or else parts could disagree whose it is."""
-        return kind in self.read or len(self.labels[kind]) > 1
+        return kind in self.read or kind in self.raised or len(self.labels[kind]) > 1
 
 
 def _connect(parts: Sequence[_Part], makers: _Makers) -> list[list[_Part]]:
@@ -233,7 +264,7 @@ def _carry(
     made = part.made
     place = _place(term, [part.head.event.args], positions.get(made))
     if place is None and makers.must_carry(made):
-        why = "other rules read" if made in makers.read else "several rules derive"
+        why = "is raised" if part.raises else "other rules read" if made in makers.read else "several rules derive"
         return f"its head {show(made)}, which {why}, does not carry {_shown(term, kind, positions[kind])}"
     if place is None or (makers.count[made] > 1 and not makers.must_carry(made)):
         loose.add(made)

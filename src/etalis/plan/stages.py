@@ -15,6 +15,7 @@ from etalis.language.syntax import Tree
 from etalis.logic.tabling.components import number_components
 from etalis.plan import algebra as p
 from etalis.plan.keys import Group, Kind, Reason, find_groups, find_partitioning
+from etalis.plan.state_access import Access, find_accesses, find_shared_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +63,16 @@ def find_stages(
     heads: Sequence[p.Head], tree: Tree | None = None, more: Sequence[Reason] = (), *, several: bool = True
 ) -> Stages:
     """Put planned rules into stages, of which there may be several; `more` says what else keeps all rules together."""
-    whole = find_partitioning(heads, tree)
-    obstacles = (*whole.obstacles, *more)
-    if obstacles or not several:
+    reacts = tree is not None and any(head.hidden for head in heads)
+    accesses = find_accesses(tree) if reacts and tree is not None else None
+    whole = find_partitioning(heads, tree, accesses=accesses)
+    shared = dict.fromkeys(find_shared_state(tree)) if reacts and tree is not None else ()
+    obstacles = (*whole.obstacles, *(Reason(None, text) for text in shared), *more)
+    if obstacles or not several or reacts:
         sets: list[list[int]] = [list(range(len(heads)))]
     else:
         sets = _divide(heads, _units(heads))
-    return Stages(_describe(heads, sets), obstacles, whole.has_time_points)
+    return Stages(_describe(heads, sets, accesses), obstacles, whole.has_time_points)
 
 
 def one_stage(heads: Sequence[p.Head], stages: Stages) -> Stages:
@@ -146,13 +150,16 @@ def _has_keys(heads: Sequence[p.Head], units: Sequence[_Unit]) -> bool:
     return all(group.keys or not group.kinds for group in groups)
 
 
-def _describe(heads: Sequence[p.Head], sets: Sequence[Sequence[int]]) -> tuple[Stage, ...]:
-    """Say what comes to each stage and what goes on from it."""
+def _describe(
+    heads: Sequence[p.Head], sets: Sequence[Sequence[int]], accesses: Sequence[Access] | None = None
+) -> tuple[Stage, ...]:
+    """Say what comes to each stage and what goes on from it; reactions and all that they touch are one stage."""
     found = []
     for number, rules in enumerate(sets):
         mine = [heads[i] for i in rules]
         made = dict.fromkeys(head.kind for head in mine)
         later = {kind for rest in sets[number + 1 :] for i in rest for kind in p.read_kinds(heads[i].body)}
         read = dict.fromkeys(kind for head in mine for kind in p.read_kinds(head.body))
-        found.append(Stage(tuple(rules), find_groups(mine), tuple(read), tuple(kind for kind in made if kind in later)))
+        forwarded = tuple(kind for kind in made if kind in later)
+        found.append(Stage(tuple(rules), find_groups(mine, accesses), tuple(read), forwarded))
     return tuple(found)

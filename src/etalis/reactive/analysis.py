@@ -1,15 +1,13 @@
-"""What is known of an action before it is executed: whether the order of facts matters, whether it may come back."""
+"""What is known of an action before it is executed: what it calls, whether it may come back, whether order matters."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from etalis.logic.inline.purity import called
 from etalis.logic.machine.database import Database, Key
-from etalis.logic.tabling.components import number_components
-from etalis.logic.terms.unify import Term, deref
-from etalis.reactive.terms import ActionProgram, Clauses
+from etalis.logic.terms.unify import Term
+from etalis.reactive.terms import ActionProgram, key_of, parts
 
 _FIRST: frozenset[Key] = frozenset(
     (
@@ -24,12 +22,13 @@ def takes_first(database: Database, program: ActionProgram, action: Term) -> boo
 
     Otherwise states are compared as sets of facts: what has no execution from one has none from the other.
     """
-    seen: set[Key] = set()
     todo: list[Key] = []
-    for goal in _goals(program.clauses, action):
-        if goal is None:
+    for part in _reached(program, action):
+        if part[0] in ("choose", "possible"):
             return True
-        todo.extend(called(goal))
+        if part[0] == "test":
+            todo.extend(called(part[1]))
+    seen: set[Key] = set()
     while todo:
         key = todo.pop()
         if key in _FIRST:
@@ -42,56 +41,43 @@ def takes_first(database: Database, program: ActionProgram, action: Term) -> boo
     return False
 
 
-def _goals(actions: Mapping[Key, Clauses], action: Term) -> Iterator[Term | None]:
-    """Yield the goals that an action may ask, None for a choice by a first solution."""
+def _reached(program: ActionProgram, action: Term) -> Iterator[Term]:
+    """Yield all parts of an action, and of the actions it calls."""
     entered: set[Key] = set()
     todo = [action]
     while todo:
-        match todo.pop():
-            case ("test", goal, _):
-                yield goal
-            case ("call", head, _):
-                key = _key(head)
-                if key not in entered:
-                    entered.add(key)
-                    todo.extend(body for _, body in actions[key])
-            case ("choose" | "possible", *_):
-                yield None
-            case ("seq" | "par" | "or", left, right):
-                todo += [left, right]
-            case ("iso" | "impossible", inner, *_):
-                todo.append(inner)
+        for part in parts(todo.pop()):
+            yield part
+            key = key_of(part[1]) if part[0] == "call" else None
+            if key is not None and key not in entered:
+                entered.add(key)
+                todo.extend(body for _, body in program.clauses[key])
 
 
 def comes_back(program: ActionProgram, action: Term) -> bool:
     """Tell whether an action may come back to where it was: whether it enters a clause again from inside of it."""
-    after: dict[Key, set[Key]] = {}
-    todo = list(_entered(action))
-    while todo:
-        key = todo.pop()
-        if key not in after:
-            after[key] = {inner for _, body in program.clauses[key] for inner in _entered(body)}
-            todo.extend(after[key])
-    number = number_components(after)
-    sizes = Counter(number.values())
-    return any(key in inner or sizes[number[key]] > 1 for key, inner in after.items())
+    below = actions_below(program)
+    mine = {key_of(part[1]) for part in parts(action) if part[0] == "call"}
+    return any(key in below[key] for key in mine.union(*(below[key] for key in mine)))
 
 
-def _entered(action: Term) -> Iterator[Key]:
-    """Yield the actions that an action calls itself."""
-    todo = [action]
-    while todo:
-        match todo.pop():
-            case ("call", head, _):
-                yield _key(head)
-            case ("choose", test, left, right):
-                todo += [test, left, right]
-            case ("seq" | "par" | "or", left, right):
-                todo += [left, right]
-            case ("iso" | "possible" | "impossible", inner, *_):
-                todo.append(inner)
+def actions_below(program: ActionProgram) -> Mapping[Key, set[Key]]:
+    """Return which actions each action calls, or what it calls does."""
+    below = {
+        key: {key_of(part[1]) for _, body in clauses for part in parts(body) if part[0] == "call"}
+        for key, clauses in program.clauses.items()
+    }
+    grown = True
+    while grown:
+        grown = False
+        for mine in below.values():
+            more = mine.union(*(below[key] for key in mine))
+            if len(more) > len(mine):
+                mine |= more
+                grown = True
+    return below
 
 
-def _key(head: Term) -> Key:
-    head = deref(head)
-    return (head, 0) if isinstance(head, str) else (head[0], len(head) - 1)
+def tests(action: Term) -> Iterator[Term]:
+    """Yield the goals that an action asks itself."""
+    return (part[1] for part in parts(action) if part[0] == "test")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from etalis.data.values import Struct, Value, format_value
@@ -32,12 +32,42 @@ class Label:
 _WRITTEN = format_value(ANYTHING)  # an atom with such a text would have its quotes escaped
 
 
-@dataclass(frozen=True, slots=True)
+_Told: TypeAlias = tuple[tuple[Label, ...], Mapping[str, Value]]
+
+
 class Execution:
     """The steps of an action, in order, and the values of its variables; the state is changed, and not committed."""
 
-    labels: tuple[Label, ...]
-    bindings: Mapping[str, Value] = field(default_factory=dict)
+    __slots__ = ("_tell", "_told")
+
+    def __init__(self, labels: tuple[Label, ...], bindings: Mapping[str, Value] | None = None) -> None:
+        self._tell: Callable[[], _Told]
+        self._told: _Told | None = (labels, bindings or {})
+
+    @staticmethod
+    def told_later(tell: Callable[[], _Told]) -> Execution:
+        """Return an execution whose steps are only put into words when they are asked for."""
+        made = Execution.__new__(Execution)
+        made._told, made._tell = None, tell
+        return made
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The steps, in order; of tests there are none."""
+        return self._all()[0]
+
+    @property
+    def bindings(self) -> Mapping[str, Value]:
+        """The values of the variables that have one."""
+        return self._all()[1]
+
+    def _all(self) -> _Told:
+        if self._told is None:
+            self._told = self._tell()
+        return self._told
+
+    def __repr__(self) -> str:
+        return f"Execution({self.labels!r}, {self.bindings!r})"
 
 
 @dataclass(frozen=True, slots=True)

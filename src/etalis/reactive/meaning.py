@@ -19,6 +19,7 @@ from etalis.logic.machine.control import call_goal
 from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import DONE, Machine
 from etalis.logic.solver import Solver
+from etalis.logic.state.state_store import StateStore
 from etalis.logic.terms.unify import (
     Term,
     Trail,
@@ -35,7 +36,7 @@ from etalis.logic.terms.unify import (
 from etalis.reactive.analysis import takes_first
 from etalis.reactive.execution import Execution, Failed, Label, SearchLimits, Why
 from etalis.reactive.labels import fact_of, label_of, show_leaf
-from etalis.reactive.terms import REPEATED, ActionProgram, Names, interleaved, sequence
+from etalis.reactive.terms import REPEATED, ActionProgram, Names, interleaved, key_of, sequence
 
 Row = tuple[Term, ...]
 FactSets = Mapping[Key, tuple[Row, ...]]  # a state: the facts of each predicate, in order
@@ -97,6 +98,7 @@ class Meaning:
 
     def __init__(self, solver: Solver, program: ActionProgram, limits: SearchLimits | None = None) -> None:
         self.solver = solver
+        self.store = StateStore.of(solver.database)
         self.program = program
         self.limits = limits or SearchLimits()
         self.refused: frozenset[Label] = frozenset()
@@ -249,8 +251,7 @@ class Meaning:
         if _length(path) + entered >= self.limits.max_path:
             raise SearchEndError(path, f"a path longer than max_path, {self.limits.max_path} steps", "limit")
         goal, fits = deref(call[1]), False
-        key = (goal, 0) if isinstance(goal, str) else (goal[0], len(goal) - 1)
-        for clause in self.program.clauses[key]:
+        for clause in self.program.clauses[key_of(goal)]:
             self._count(path)
             _, head, body = copy(("clause", *clause))
             trail = Trail()
@@ -310,7 +311,7 @@ class Meaning:
         with bound(here.bindings):
             label, (name, row) = label_of(here.rest), fact_of(here.rest[1], here.rest[2:])
             key = (name, len(row))
-            predicate = self.solver.database.state.predicate(*key)
+            predicate = self.store.predicate(*key)
             rows = here.state[key]
             size = predicate.key or len(row)
             match label.kind:
@@ -396,7 +397,7 @@ class Meaning:
     def _enter(self, state: FactSets) -> None:
         """Let goals see a state."""
         if state is not self.entered:
-            self.solver.database.state.load(state)
+            self.store.load(state)
             self.entered = state
 
     def _show(self, here: Configuration) -> str:

@@ -20,8 +20,10 @@ from etalis.reactive.configurations import SearchAttempt
 from etalis.reactive.execution import Execution, Failed, Label, SearchLimits
 from etalis.reactive.labels import label_of, show_leaf
 from etalis.reactive.legality import Legality
-from etalis.reactive.search_run import SearchRun, SearchStopError
+from etalis.reactive.search_run import CompiledGoals, SearchRun, SearchStopError, compiled_goals
+from etalis.reactive.straight_line import straight_line
 from etalis.reactive.terms import ActionProgram, Names
+from etalis.reactive.unfolding import Unfolder
 
 Prepared: TypeAlias = Callable[..., Execution | Failed]
 
@@ -33,8 +35,8 @@ class Search:
         self.solver = solver
         self.program = program
         self.limits = limits or SearchLimits()
-        if solver.database.state is None:
-            StateStore(solver.database)  # of no predicate
+        self.state = StateStore.of(solver.database)
+        self.unfolder = Unfolder(program)
         self.legality = Legality(solver, program.always) if program.always else None
 
     @staticmethod
@@ -50,31 +52,37 @@ class Search:
     def prepare(self, action: s.Action, inputs: Sequence[str]) -> Prepared:
         """Return a function of the inputs' values, and of effects that are no step: what comes of the action."""
         names: Names = {}
-        term = self.program.action(action, names)
-        given = [names.setdefault(name, Variable()) for name in inputs]
-        returns = comes_back(self.program, term)
+        written = self.program.action(action, names)
+        given = [names.get(name) or Variable() for name in inputs]
+        returns = comes_back(self.program, written)
+        term = self.unfolder.unfold(written)
+        goals = compiled_goals(self.solver.database, term)
 
         def run(values: Sequence[Value], refused: frozenset[Label] = frozenset()) -> Execution | Failed:
             for variable, value in zip(given, values, strict=True):
                 variable.ref = None if value is None else from_value(value)
             try:
-                return self._execute(term, names, refused, returns)
+                return self._execute(term, names, refused, returns, goals)
             finally:
                 for variable in given:
                     variable.ref = None
 
-        return run
+        known = dict(zip(inputs, given, strict=True))
+        return straight_line(self.state, term, known, names, self.limits, self.legality, run) or run
 
     def execute(self, action: Term, names: Names, refused: frozenset[Label] = frozenset()) -> Execution | Failed:
         """Search for the execution of an action."""
-        return self._execute(action, names, refused, comes_back(self.program, action))
+        return self._execute(self.unfolder.unfold(action), names, refused, comes_back(self.program, action))
 
-    def _execute(self, action: Term, names: Names, refused: frozenset[Label], returns: bool) -> Execution | Failed:
+    def _execute(
+        self, action: Term, names: Names, refused: frozenset[Label], returns: bool, goals: CompiledGoals | None = None
+    ) -> Execution | Failed:
         run = SearchRun(
-            self.solver, self.program, self.legality, self.limits, refused,
+            self.solver, self.unfolder.program, self.legality, self.limits, refused,
             order_matters=partial(takes_first, self.solver.database, self.program, action), returns=returns,
+            goals=goals or {},
         )  # fmt: skip
-        store = self.solver.database.state
+        store = self.state
         mark, found = store.mark(), None
         try:
             if run.find(action):

@@ -7,26 +7,43 @@ up, or where an action may come back to where it was. Law: path, failure and cou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from etalis.errors import EtalisError
 from etalis.logic.errors import LogicError
 from etalis.logic.machine.control import call_goal
-from etalis.logic.machine.machine import DONE, FAIL, Frame, Machine, limited_trail
+from etalis.logic.machine.database import Database
+from etalis.logic.machine.machine import DONE, FAIL, Code, Frame, Machine, limited_trail
 from etalis.logic.solver import Solver
 from etalis.logic.state.state_store import StateStore
-from etalis.logic.terms.unify import Term, copy, deref, flatten_key, undo, unify, variables
+from etalis.logic.terms.unify import Term, copy, deref, flatten_key, unify
+from etalis.reactive.analysis import tests
 from etalis.reactive.configurations import ActionFrame, ActionScope, Around, SearchAttempt, Steps
 from etalis.reactive.execution import Label, SearchLimits, Why
 from etalis.reactive.labels import fact_of, label_of, seconds
 from etalis.reactive.legality import Legality
+from etalis.reactive.rest_keys import RestKeys
 from etalis.reactive.state_keys import StateKeys
-from etalis.reactive.terms import REPEATED, ActionProgram, interleaved, sequence
+from etalis.reactive.terms import REPEATED, ActionProgram, interleaved, key_of, sequence
+from etalis.reactive.unfolding import outer_variables
 
 _OPEN: Any = "on the way"
 _NEW: Any = "new"
 _CHANGES = frozenset(("ins", "del", "set"))
+
+
+CompiledGoals = Mapping[int, tuple[Code, list[Term]]]  # by the identity of goals: their code, and its registers
+
+
+def compiled_goals(database: Database, action: Term) -> CompiledGoals:
+    """Return the tests of an action that stays, compiled."""
+    found = {}
+    for goal in tests(action):
+        with suppress(LogicError):  # whatever is wrong is reported when it is asked
+            found[id(goal)] = database.compiler.goal(database, goal)
+    return found
 
 
 class SearchStopError(Exception):
@@ -56,7 +73,7 @@ class SearchRun:
 
     def __init__(
         self, solver: Solver, program: ActionProgram, legality: Legality | None, limits: SearchLimits,
-        refused: frozenset[Label], *, order_matters: Callable[[], bool], returns: bool,
+        refused: frozenset[Label], *, order_matters: Callable[[], bool], returns: bool, goals: CompiledGoals,
     ) -> None:  # fmt: skip
         self.solver = solver
         self.clauses = program.clauses
@@ -64,9 +81,11 @@ class SearchRun:
         self.limits = limits
         self.refused = refused
         self.returns = returns  # the action may come back to where it was
+        self.goals = goals
         self.store: StateStore = solver.database.state
         self.keys = StateKeys(self.store, order_matters)
         self.trail = limited_trail(solver.limits)
+        self.rests = RestKeys(self.trail)
         self.stack: list[ActionFrame] = []
         self.tries = 0
         self.serial = 0
@@ -96,14 +115,14 @@ class SearchRun:
         self.stack.append(frame)
 
     def _key(self, frame: ActionFrame) -> Any:
-        return flatten_key(("", frame.rest, *frame.scope.answers)), self.keys.key()
+        return self.rests.key(frame.rest, frame.scope.answers), self.keys.key()
 
     def _go_on(self, frame: ActionFrame) -> bool:
         """Go the next way from a configuration; False if there is none left."""
         if len(self.store.trail) > frame.state_mark:
             self.keys.take_back(frame.state_mark)
         trail, agenda = self.trail, frame.agenda
-        undo(trail, frame.resume_mark)
+        self.rests.undo(frame.resume_mark)
         if frame.machine is not None and self._resume(frame, frame.machine):
             return True
         while agenda:
@@ -119,6 +138,10 @@ class SearchRun:
                 agenda.append((action[1], around, entered))
             elif kind == "call":
                 agenda.append((self._choice(frame, action, entered), around, entered))
+            elif kind == "entered":
+                self._check_depth(frame, entered)
+                self._count(frame)
+                agenda.append((action[2], around, entered + 1))
             elif kind.__class__ is _ClauseChoice:
                 self._enter_clause(frame, kind, around, entered)
             else:
@@ -160,7 +183,7 @@ class SearchRun:
         self.tries += 1
         if self.tries > self.limits.max_tries:
             failed = f"more than max_tries, {self.limits.max_tries} steps tried"
-            raise SearchStopError((*self._labels(frame), *labels), failed, "limit")
+            raise SearchStopError(self._labels(frame, labels), failed, "limit")
 
     def _fail(self, frame: ActionFrame, leaf: Term, why: Why = "no execution") -> bool:
         """Note that a part of an action is no step."""
@@ -177,9 +200,9 @@ class SearchRun:
         self._note(frame, SearchAttempt(length, self.serial, labels, None, demand, "illegal state"))
         return False
 
-    def _labels(self, frame: ActionFrame | None) -> Steps:
+    def _labels(self, frame: ActionFrame | None, last: Steps = ()) -> Steps:
         """Return the labels on the way to a configuration; for one inside of `possible`, to what it is a part of."""
-        parts: list[Steps] = []
+        parts = [last]
         while frame is not None:
             parts.append(frame.labels)
             if frame.parent is None and frame.scope.owner is not None:
@@ -193,11 +216,13 @@ class SearchRun:
 
     def _choice(self, frame: ActionFrame, call: Term, entered: int) -> tuple[_ClauseChoice]:
         """Return the choice between the clauses of an action."""
+        self._check_depth(frame, entered)
+        goal = deref(call[1])
+        return (_ClauseChoice(call, goal, self.clauses[key_of(goal)], len(self.trail)),)
+
+    def _check_depth(self, frame: ActionFrame, entered: int) -> None:
         if frame.depth + entered >= self.limits.max_path:
             raise self._too_long(frame)
-        goal = deref(call[1])
-        key = (goal, 0) if goal.__class__ is str else (goal[0], len(goal) - 1)
-        return (_ClauseChoice(call, goal, self.clauses[key], len(self.trail)),)
 
     def _too_long(self, frame: ActionFrame) -> SearchStopError:
         failed = f"a path longer than max_path, {self.limits.max_path} steps"
@@ -206,7 +231,7 @@ class SearchRun:
     def _enter_clause(self, frame: ActionFrame, choice: _ClauseChoice, around: Around, entered: int) -> None:
         """Put the next clause that fits on the agenda; behind it what takes its bindings back."""
         trail = self.trail
-        undo(trail, choice.mark)
+        self.rests.undo(choice.mark)
         while choice.place < len(choice.clauses):
             clause = choice.clauses[choice.place]
             choice.place += 1
@@ -217,7 +242,7 @@ class SearchRun:
                 frame.agenda.append(((choice,), around, entered))
                 frame.agenda.append((body, around, entered + 1))
                 return
-            undo(trail, choice.mark)
+            self.rests.undo(choice.mark)
         if not choice.fits:
             self._fail(frame, choice.call)
 
@@ -285,7 +310,12 @@ class SearchRun:
         trail.restart()
         machine = Machine(self.solver.database, self.solver.limits, None, self.solver.host, trail)
         machine.choices.append((len(trail), FAIL))
+        known = self.goals.get(id(goal))
         start: Frame = (call_goal, (goal,), DONE)
+        if known is not None:
+            registers = known[1].copy()
+            registers[0] = 1
+            start = known[0], registers, DONE
         return machine if machine.run(start) else None
 
     def _test(self, frame: ActionFrame, leaf: Term, around: Around) -> bool:
@@ -305,6 +335,7 @@ class SearchRun:
     def _resume(self, frame: ActionFrame, machine: Machine) -> bool:
         """Go on with the next solution of a test, if there is one."""
         assert frame.solved is not None
+        self.rests.forget(machine.choices[0][0])
         try:
             if machine.run(None):
                 return self._solved(frame, machine, frame.solved)
@@ -323,7 +354,7 @@ class SearchRun:
         action = leaf[1][1] if kind == "choose" else leaf[1]
         parent = None
         if kind == "iso":
-            parent, scope.answers = frame, tuple(variables(action))
+            parent, scope.answers = frame, tuple(outer_variables(action))
         state_mark = scope.state_mark = len(self.store.trail)
         start = ActionFrame(action, scope, parent, (), 0, frame.depth, state_mark, len(self.trail))
         start.agenda = [(action, None, entered)]
@@ -419,7 +450,7 @@ class SearchRun:
         self.keys.take_back(owner.state_mark)
         kind = scope.kind if scope.kind != "choose" else scope.leaf[1][0]
         if kind == "impossible":
-            undo(self.trail, owner.resume_mark)
+            self.rests.undo(owner.resume_mark)
         if scope.kind == "choose":
             return True, scope.leaf[2] if kind == "possible" else scope.leaf[3]
         return kind == "possible" or self._fail(owner, scope.leaf), None

@@ -8,10 +8,12 @@ of an action in sequence is always a part of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import assert_never
 
+from etalis.errors import Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.check.goals import indicator
 from etalis.language.lower import to_term
@@ -137,9 +139,46 @@ def _make(node: s.Action, parts: list[Term], names: Names, defined: Collection[K
         case s.Abort():
             return "abort"
         case s.Await() | s.SubjectTo():
-            raise NotImplementedError
+            word = "await" if isinstance(node, s.Await) else "subject_to"
+            hint = "write what follows as a reaction of its own, or as a test in the action"
+            raise ProgramError(Problem("E290", f"an action with {word} is not executed yet", node.span, hint))
         case _:
             assert_never(node)
+
+
+PARTS: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(("seq", "par", "or"), (1, 2)),
+        **dict.fromkeys(("iso", "possible", "impossible"), (1,)),
+        "choose": (1, 2, 3),
+        "entered": (2,),  # see `unfolding`
+    }
+)  # where the actions in an action stand
+
+
+def parts(action: Term) -> Iterator[Term]:
+    """Yield an action and all actions in it, wholes before parts, from left to right."""
+    todo = [action]
+    while todo:
+        part = todo.pop()
+        yield part
+        todo.extend(part[i] for i in reversed(PARTS.get(part[0], ())))
+
+
+def rewrite(action: Term, change: Callable[[Term], Term]) -> Term:
+    """Apply `change` to all actions in an action, parts first, and return the new one."""
+    made: dict[int, Term] = {}
+    for part in reversed(list(parts(action))):
+        inner = PARTS.get(part[0], ())
+        new = tuple(made[id(x)] if i in inner else x for i, x in enumerate(part)) if inner else part
+        made[id(part)] = change(new)
+    return made[id(action)]
+
+
+def key_of(head: Term) -> Key:
+    """Return name and arity of a call, or of the head of a clause."""
+    head = deref(head)
+    return (head, 0) if isinstance(head, str) else (head[0], len(head) - 1)
 
 
 def sequence(first: Term | None, then: Term) -> Term:

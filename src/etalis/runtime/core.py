@@ -16,6 +16,7 @@ from etalis.errors import ConditionError, EventError, OptionError, Problem, Prog
 from etalis.language.event_goals import install_goals
 from etalis.language.flags import with_ahead, with_limits
 from etalis.language.lower import run_directives
+from etalis.language.rules import declarations
 from etalis.language.steps import Reset, RuleStep, Spy
 from etalis.logic.builtins.time import no_clock
 from etalis.logic.machine.machine import Code
@@ -36,7 +37,9 @@ from etalis.runtime.lateness.lateness import Disorder
 from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters, Stamp, describe_background
 from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.limits.limits import Guard, guard_of
-from etalis.runtime.reactions.turns import make_reactor, refuse_illegal
+from etalis.runtime.reactions.legal_state import refuse_illegal
+from etalis.runtime.reactions.transaction import TurnContext
+from etalis.runtime.reactions.turns import make_reactor
 from etalis.runtime.record.corrected_inputs import CorrectedInputs
 from etalis.runtime.reporting.evidence import Evidence
 from etalis.runtime.reporting.failures import Failures
@@ -141,8 +144,12 @@ class Core:
         self.record = self.rules.record
         if self.record is not None and self.disorder is not None and self.disorder.history is not None:
             self.record.source = CorrectedInputs(self.disorder.history)
-        refuse_illegal(self)
-        self.run_loop.reactor = make_reactor(self)
+        refuse_illegal(program.tree, solver)
+        context = TurnContext(
+            program.name, self.state, solver.database.state, self.sink, self.ledger, self.rules.later,
+            {name: item for (name, _), item in declarations(program.tree).items()}, self.fail,
+        )  # fmt: skip
+        self.run_loop.reactor = make_reactor(self.rules, context, lambda: self.search)
         settings = with_ahead(with_limits(program.settings, options.limits), options.ahead)
         self.guard = guard_of(settings, self.rules, self.disorder, self.fail, self.dead_letters)
         wall = options.wall

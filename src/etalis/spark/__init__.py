@@ -22,6 +22,7 @@ from etalis.spark.compare import compare_frames
 from etalis.spark.counters import count_errors, count_events
 from etalis.spark.describe import describe
 from etalis.spark.durations import to_duration
+from etalis.spark.effect_rows import has_effects
 from etalis.spark.knowledge.mirrored_frames import mirror_frames
 from etalis.spark.knowledge.refresh import asked_tables, find_tables
 from etalis.spark.knowledge.shipped import pack
@@ -30,7 +31,15 @@ from etalis.spark.plan.detection import DetectionPlan, plan_detection
 from etalis.spark.stream.ending import end_stream
 from etalis.spark.stream.lateness import NONE
 from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_of_restart
-from etalis.spark.stream.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
+from etalis.spark.stream.streaming import (
+    WHERE_TAKEN_BACK,
+    Beside,
+    Streaming,
+    build_stream,
+    fit_checkpoint,
+    plan_stream,
+    refreshing,
+)
 from etalis.tables.knowledge import with_facts
 from etalis.tables.plan import ResultForm
 from etalis.tables.results.output import ID, RULE
@@ -57,7 +66,7 @@ class SparkProgram:
         self.spark = spark
         self.now: Any = None  # a column that says what time it is, in place of Spark's clock
         self.restart: Restart | None = None  # what the last stream that was planned goes on with
-        if refused := tuple(program.refuse_reactions("on Spark")):
+        if program.settings.corrects and (refused := tuple(program.refuse_reactions(WHERE_TAKEN_BACK))):
             raise ProgramError(*refused)
         check_loaded()
         _choose_python(spark)
@@ -71,12 +80,14 @@ class SparkProgram:
         lateness: Any = None, reporting: str | None = None, idle: Any = None, clock: Any = None,
         late: str | None = None, refreshed: Any = None, ahead: Any = None, max_rejected: float | None = None,
         rejected: str | None = None, match_id: bool = True, checkpoint: str | None = None, allow_dropped: bool = False,
-        close: bool = False, strict: bool = False,
+        close: bool = False, strict: bool = False, effects: str | None = None,
     ) -> Any:  # fmt: skip
         """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event.
 
         Of streaming DataFrames: a streaming DataFrame, to be written with `writeStream`; see docs/spark.md. Where it is
         `strict`, a job fails at an event that no rule reads and at a condition that raises; a stream rejects no row.
+        What reactions do outside are rows with their keys in the folder `effects`, written when the job runs; of a
+        stream that is one in `state`, if nothing else is said.
         """
         if strict and max_rejected is None and any(frame.isStreaming for frame in _frames(df)[0]):
             max_rejected = 0
@@ -88,8 +99,8 @@ class SparkProgram:
         form = ResultForm(select, envelope, contributors)
         is_stream = any(frame.isStreaming for frame in frames)
         streaming = Streaming(
-            state, lateness, reporting, idle, clock, late, refreshed, ahead if is_stream else None,
-            max_rejected if is_stream else None, checkpoint, allow_dropped, close,
+            state, lateness, reporting, idle, clock, late, effects if is_stream else None, refreshed,
+            ahead if is_stream else None, max_rejected if is_stream else None, checkpoint, allow_dropped, close,
         )  # fmt: skip
         if _is_streaming(frames, streaming):
             if rejected is not None:
@@ -98,7 +109,11 @@ class SparkProgram:
             tables = asked_tables(known, refreshed)
             make = partial(self._plan, given, options, form, policy, knowledge=known, refreshed=tables, strict=strict)
             return _with_id(self._detect_stream(frames, streaming, make, shards, known), match_id)
+        if effects is None and has_effects(self.program.tree):
+            hint = 'say where they are written: effects="folder", one that all workers share'
+            raise refuse("E605", "reactions of the program have effects", hint)
         told: dict[str, Any] = {"knowledge": knowledge, "staged": True, "memory": memory, "strict": strict}
+        told["effects"] = effects
         plan = self._plan(given, options, form, policy, shards, **told)
         plan = reject(frames, plan, Rejecting(rejected, max_rejected, self._ahead(ahead)))
         return _with_id(finish(build(self.spark, frames, plan), plan), match_id)
@@ -247,7 +262,7 @@ class SparkProgram:
     def _plan(
         self, given: list[TableSchema], options: Options, form: ResultForm, policy: str | None, shards: int | None,
         *, knowledge: Mapping[str, Any] | None = None, staged: bool = False, memory: int = USUAL_MEMORY,
-        refreshed: Collection[str] = (), strict: bool = False,
+        refreshed: Collection[str] = (), strict: bool = False, effects: str | None = None,
     ) -> DetectionPlan:  # fmt: skip
         usual = _usual_shards(self.spark)
         program = with_facts(self.program, knowledge or {})
@@ -256,7 +271,7 @@ class SparkProgram:
             raise refuse("E605", f"memory is {memory}", "give the megabytes of rows that a shard may hold")
         return plan_detection(
             program, given, options, form, policy=policy, shards=shards, usual=usual, staged=staged, memory=memory,
-            refreshed=refreshed, strict=strict,
+            refreshed=refreshed, strict=strict, effects=effects,
         )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from etalis.errors import Problem
-from etalis.runtime.reporting.report import Failed
+from etalis.runtime.reporting.report import FailedGoals
 from etalis.spark.plan.shards import quoted
 from etalis.tables.schema import Frame
 
@@ -57,14 +57,14 @@ def read_observed(found: Mapping[str, Any], frame: Frame) -> tuple[Counter[str],
     return came, Counter({name: int(found[_OTHERS])} if found[_OTHERS] else {})
 
 
-def count_errors(errors: Any) -> tuple[Failed, ...]:
+def count_errors(errors: Any) -> tuple[FailedGoals, ...]:
     """Count the errors of conditions; those that differ in values alone are of one kind."""
     kinds: dict[str, tuple[str, int]] = {}
     for row in errors.groupBy("message").count().collect():
         kind = _VALUES.sub("", row["message"])
         first, count = kinds.get(kind, (row["message"], 0))
         kinds[kind] = first, count + row["count"]
-    return tuple(Failed(Problem("E501", _message(first)), count) for first, count in kinds.values())
+    return tuple(FailedGoals(Problem("E501", _message(first)), count) for first, count in kinds.values())
 
 
 def _message(text: str) -> str:

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from etalis.plan.keys import show
+from etalis.reactive.effects.sink import EffectSink
 from etalis.runtime.core import EngineOptions
 from etalis.runtime.engine import RuntimeEngine, start_engine
 from etalis.spark.batch.input_names import InputNames
@@ -38,7 +39,7 @@ class ShardRunner(Protocol):
         """End the stream."""
 
 
-def open_runner(job: Job, received: Any) -> ShardRunner:
+def open_runner(job: Job, received: Any, effects: EffectSink) -> ShardRunner:
     """Return the runner of a batch job, on a fresh engine; `received` is the schema of its rows."""
     program = load(job)
     run = run_columns(job, program)
@@ -46,7 +47,7 @@ def open_runner(job: Job, received: Any) -> ShardRunner:
         from etalis.spark.batch.column_runner import ColumnRunner
 
         return ColumnRunner(job, run, received)
-    options = EngineOptions(on_error=job.on_error, parts=job.output.contributors)
+    options = EngineOptions(on_error=job.on_error, parts=job.output.contributors, effects=effects)
     if job.is_staged:
         return StageRowRunner(job, RuntimeEngine(program, options), received)
     return RowRunner(job, start_engine(program, options))
@@ -77,6 +78,8 @@ def find_obstacles(job: Job) -> Iterator[str]:
         return
     if not job.over_columns:
         yield "columns are turned off"
+    if load(job).reactions:
+        yield "reactions change what later conditions see"
     if find_spec("numba") is None:
         yield "columns need numba, which is not installed: pip install 'etalis[columnar]'"
     if job.is_staged and job.output.contributors:

@@ -140,7 +140,7 @@ def _output(
 ) -> Output:
     """Choose the columns of the results."""
     scale = UNITS[unit]
-    made = dict.fromkeys(head.kind for head in heads)
+    made = dict.fromkeys(head.kind for head in heads if not head.hidden)
     kinds = [kind for kind in made if program.is_reported(*kind) is not False]
     if form.select is not None:
         kind = _selected(form.select, kinds)

@@ -28,7 +28,7 @@ class RecordedEffects:
         rows = list(transaction.rows)
         for place, row in enumerate(rows):
             if row.name in self._refused:
-                rows[place] = replace(row, state="failed", error="refused")
+                rows[place] = replace(row, state="failed")
                 rows[:place] = self._compensate(rows[:place])
                 return replace(transaction, rows=tuple(rows), state="failed", failed=row.key)
             self.lines.append(format_value(row.call))

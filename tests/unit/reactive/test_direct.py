@@ -1,4 +1,4 @@
-"""Effects made while a reaction waits: in order, tried again, and compensated, last first, where one fails."""
+"""Effects made while a reaction waits: order, tries, compensations (definition 24.45, 24.46 and 24.47)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reactions with effects made at once: worked examples 23 and 24, keys, and what is said."""
+"""Reactions with effects made at once: definition 24.45, 24.46 and 24.47, and what is said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of effects: literal digests, which no version may change, and what they depend on."""
+"""Keys of effects: literal digests, which no version may change, and what they depend on (definition 24.44)."""
 
 from __future__ import annotations
 

@@ -15,10 +15,12 @@ from helpers.outbox_laws import OutboxLaws
 class TestSqlite(OutboxLaws, OutboxEngineLaws):
     @pytest.fixture
     def outbox(self, tmp_path: Path) -> Outbox:
-        return Outbox(f"sqlite:///{tmp_path / 'box.db'}")
+        return Outbox(f"sqlite:///{tmp_path / 'box.db'}?synchronous=off")
 
 
-@pytest.mark.parametrize("address", ["box.db", "mysql://x/y", "sqlite:///", "sqlite:///:memory:", 5])
+@pytest.mark.parametrize(
+    "address", ["box.db", "mysql://x/y", "sqlite:///", "sqlite:///:memory:", "sqlite:///a.db?synchronous=no", 5]
+)
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(InputError, match="E805"):
         Outbox(address)

@@ -35,7 +35,7 @@ def _rule_problems(rule: s.Rule, outline: Outline) -> Iterator[Problem]:
     nodes = postorder(rule.pattern)
     left = left_of(rule.pattern) if any(isinstance(node, s.Repeat) for node in nodes) else {}
     if rule.alarm is not None:
-        yield from _alarm_problems(rule.alarm)
+        yield from alarm_problems(rule.alarm)
     for node in nodes:
         match node:
             case s.Last():
@@ -175,7 +175,8 @@ def _choice_problems(node: s.AnyOf) -> Iterator[Problem]:
         )
 
 
-def _alarm_problems(alarm: s.Alarm) -> Iterator[Problem]:
+def alarm_problems(alarm: s.Alarm) -> Iterator[Problem]:
+    """Yield what is wrong with the delay or the time of an alarm."""
     place = alarm.when.span or alarm.span
     match alarm.kind, alarm.when:
         case _, s.Var():

@@ -12,14 +12,15 @@ from etalis.language.operators import (
     ACTION_OPERATORS,
     ARGUMENT,
     ARROWS,
+    CONDITION,
     PATTERN,
     PATTERN_WORDS,
     GoalOperators,
 )
+from etalis.language.read.pattern import BODY
 
-CONDITION = 1100  # the loosest goal behind `if`
-_BODY = 1199
 _WORD = re.compile(r"[^\W\d]\w*|'(?:[^'\\]|''|\\.)*'")
+_NEVER = re.compile(r"never\b(?!\()")
 _MARKS = ARROWS | {"rule", "rule:", ":", ":-", "-->"}
 _WORDS = frozenset({"skip", "abort", "not", "if", "else", "undo", "do"})
 
@@ -50,7 +51,7 @@ def write_reactive(to: NodePrinter, item: s.ReactiveItem) -> str:
         case s.ActionClause(head=head, body=body):
             return f"action {_first(to, _goal(to, head))} :- {write_action(to, body, ACTION)}"
         case s.Always(goal=goal):
-            return f"always {_first(to, _asked(to, goal, _BODY))}"
+            return f"always {_first(to, _asked(to, goal, BODY))}"
         case s.Constraint():
             return f"constraint {format_atom(item.label)}: {_constraint(to, item)}"
         case s.StateDeclaration(predicates=predicates):
@@ -76,6 +77,8 @@ def _constraint(to: NodePrinter, item: s.Constraint) -> str:
     pattern = to.pattern(item.pattern, PATTERN)
     if item.required is None:
         return f"never {pattern}"
+    if _NEVER.match(pattern):
+        pattern = f"({pattern})"
     within = "" if item.duration is None else f" within {to.seconds(item.duration)}"
     if item.mode == "around":
         # a window of its own would be read as that of the constraint

@@ -9,6 +9,7 @@ from etalis.language import syntax as s
 from etalis.language.check import goals as g
 from etalis.language.check.effects import correcting_flag, reach
 from etalis.language.check.outline import Outline
+from etalis.language.check.shapes import alarm_problems
 from etalis.language.check.wording import kind, written
 from etalis.language.flags import Settings
 from etalis.language.reactive.reach import called_action, changes, done, has_effects
@@ -32,6 +33,8 @@ def check_reactions(outline: Outline) -> Iterator[Problem]:
             yield from _steps_constraint(step.constraint)
         elif isinstance(step, s.Composed) and step.operator == "or":
             yield from _choice(step, outline)
+        elif isinstance(step, s.Raise) and step.after is not None:
+            yield from alarm_problems(s.Alarm("after", step.after, step.span))
     yield from _unused(outline)
     yield from _left_recursive(outline)
     if outline.settings.corrects:
@@ -76,7 +79,16 @@ def _awaits(outline: Outline) -> Iterator[Problem]:
                 what = "`await`" if key is None else f"{kind(*key)}, which waits,"
                 message = f"{what} cannot stand inside of {inside}: it ends the transaction, and another goes on"
                 yield Problem("E283", message, node.span, "put it in front of it or behind it, joined by seq")
+            if isinstance(node, s.Await):
+                yield from _rules_inside(node)
             waiting += [(part, _inside(node) or inside) for part in reversed(action_parts(node))]
+
+
+def _rules_inside(node: s.Await) -> Iterator[Problem]:
+    for part in postorder(node.pattern):
+        if isinstance(part, s.SubRule):
+            message = "a rule cannot stand inside of what is awaited"
+            yield Problem("E283", message, part.span, "write it as a rule of its own, and await its head")
 
 
 def _inside(node: s.Action) -> str:

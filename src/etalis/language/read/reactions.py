@@ -12,7 +12,7 @@ from typing import Literal
 
 from etalis.errors import Span
 from etalis.language import syntax as s
-from etalis.language.operators import ARGUMENT, PATTERN, find_operator, is_arrow
+from etalis.language.operators import ARGUMENT, CONDITION, PATTERN, find_operator, is_arrow
 from etalis.language.read import quantity
 from etalis.language.read.actions import ActionParser
 from etalis.language.read.clauses import indicators
@@ -34,7 +34,6 @@ from etalis.language.traversal import (
 )
 from etalis.temporal.duration import iso_end
 
-CONDITION = 1100  # the loosest goal behind `if`: what `do` follows
 _WORDS = frozenset({"on", "action", "always", "constraint"})
 _SIDES: tuple[Literal["after", "before"], ...] = ("after", "before")
 _REACTION = "write on Pattern do Action, or on Pattern if Goal do Action"

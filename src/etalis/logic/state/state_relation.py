@@ -23,7 +23,7 @@ _COMPACT_AT = 16
 class StateRelation(FactRelation):
     """Rows as a set; no two are the same at their first `key` places (0: at all places)."""
 
-    __slots__ = ("compounds", "identity", "key", "key_of", "others", "places")
+    __slots__ = ("compounds", "identity", "key", "key_of", "low", "others", "places")
 
     def __init__(self, arity: int, key: int) -> None:
         super().__init__(arity)
@@ -33,6 +33,7 @@ class StateRelation(FactRelation):
         self.key_of: Callable[[Row], Any] = itemgetter(*self.places) if self.places else tuple
         self.identity: dict[Any, int] = {}
         self._indexes[self.places] = self.identity  # type: ignore[assignment]
+        self.low = 0  # all rows before this one are dead
         self.others: list[tuple[tuple[int, ...], Index]] = []  # the other indexes
 
     def row_key(self, row: Row) -> Any:
@@ -51,7 +52,7 @@ class StateRelation(FactRelation):
                 return ()
             positions = tuple(i for i, arg in enumerate(args) if is_ground(arg))
             key = _key(tuple(map(deref, args)), positions)
-        return self.find(positions, key)
+        return self.find(positions, key) if positions else range(self.low, len(self.rows))
 
     def add(self, row: Row) -> None:
         """Append a row whose key is new."""
@@ -78,7 +79,17 @@ class StateRelation(FactRelation):
     def drop(self, number: int) -> Row:
         """Let a row die, and return it."""
         self.died[number] = _DEAD
-        return self._leave(number)
+        row = self._leave(number)
+        if number == self.low:
+            self._raise_low()
+        return row
+
+    def _raise_low(self) -> None:
+        """Pass over the rows at the beginning that are dead."""
+        low, died = self.low, self.died
+        while low in died:
+            low += 1
+        self.low = low
 
     def _leave(self, number: int) -> Row:
         """Take a row out of all indexes."""
@@ -95,6 +106,7 @@ class StateRelation(FactRelation):
     def restore(self, number: int) -> Row:
         """Take back that a row died, and return it."""
         del self.died[number]
+        self.low = min(self.low, number)
         row = self.rows[number]
         self._file(row, number)
         return row

@@ -27,6 +27,12 @@ class StateStore:
         self.crowded: set[StatePredicate] = set()
         database.state = self
 
+    @staticmethod
+    def of(database: Database) -> StateStore:
+        """Return the state of a database, of no predicates if it had none."""
+        found: StateStore = database.state or StateStore(database)
+        return found
+
     def declare(self, name: str, arity: int, key: int | None = None) -> StatePredicate:
         """Make a predicate one of state; its first `key` arguments determine the others."""
         predicate = StatePredicate(self.database, self, name, arity, key or 0)

@@ -48,6 +48,6 @@ def unknown_effects(tree: s.Tree, registry: EffectRegistry) -> list[Problem]:
             message, hint = f"the effect {name} has {arity} arguments here, and is registered with {counts}", None
         else:
             message = f"the effect {name}/{arity} is not registered"
-            hint = suggest(name, names, f"program.effect('{name}', function)")
+            hint = suggest(name, names, f"program.effect('{name}', function), or --effects dry")
         found[name, arity] = Problem("E802", message, span, hint)
     return list(found.values())

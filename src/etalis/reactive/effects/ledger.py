@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
@@ -23,6 +23,7 @@ class Ledger:
         self.remembers = False
         self.heard = 0
         self._kept: dict[str, Transaction] = {}
+        self._encoded: dict[str, tuple[Transaction, bytes]] = {}
 
     def put(self, transaction: Transaction) -> None:
         """Remember a transaction and what has become of it, or forget one that is over."""
@@ -67,17 +68,24 @@ class Ledger:
         self.put(settled)
         return settled
 
-    def save(self) -> list[tuple[Any, ...]]:
-        """Return all of it as plain data; nothing, if there is nothing to tell."""
+    def save(self, encode: Callable[[Any], bytes]) -> list[tuple[Any, ...]]:
+        """Return all of it as plain data; nothing, if there is nothing to tell. A transaction is encoded once."""
         if not self.heard and not self._kept:
             return []
-        return [("heard", self.heard), *(("transaction", t.to_cells()) for t in self._kept.values())]
+        encoded: dict[str, tuple[Transaction, bytes]] = {}
+        for key, transaction in self._kept.items():
+            known = self._encoded.get(key)
+            if known is None or known[0] is not transaction:
+                known = transaction, encode(transaction.to_cells())
+            encoded[key] = known
+        self._encoded = encoded
+        return [(self.heard,), *((content,) for _, content in encoded.values())]
 
-    def load(self, rows: Iterable[tuple[Any, ...]]) -> None:
+    def load(self, rows: Sequence[tuple[Any, ...]], decode: Callable[[bytes], Any]) -> None:
         """Put back what was saved."""
-        for kind, content in rows:
-            if kind == "heard":
+        for (content,) in rows:
+            if isinstance(content, int):
                 self.heard = content
             else:
-                transaction = Transaction.from_cells(content)
+                transaction = Transaction.from_cells(decode(content))
                 self._kept[transaction.id] = transaction

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from etalis.data.values import format_value
 from etalis.reactive.effects.transaction import EffectRow, Transaction
@@ -45,6 +46,11 @@ def recording(write: Callable[[str], object]) -> RehearsalSink:
     return RehearsalSink(write, tell_as_json)
 
 
+def nowhere() -> RehearsalSink:
+    """Return a sink that makes nothing and tells nothing: for runs that only explain."""
+    return dry(lambda _: None)
+
+
 def tell_plainly(transaction: Transaction, place: int) -> str:
     """Return an effect as a line for people."""
     row, cause = transaction.rows[place], transaction.cause
@@ -55,17 +61,20 @@ def tell_plainly(transaction: Transaction, place: int) -> str:
 
 def tell_as_json(transaction: Transaction, place: int) -> str:
     """Return an effect as a line of JSON: a row of an outbox."""
+    return to_text(as_row(transaction, place))
+
+
+def as_row(transaction: Transaction, place: int) -> dict[str, Any]:
+    """Return an effect as a row of an outbox."""
     row, cause = transaction.rows[place], transaction.cause
     start, end = map(to_seconds, cause.interval)
-    return to_text(
-        {
-            "key": row.key,
-            "transaction": transaction.id,
-            "position": place,
-            "reaction": cause.label,
-            "name": row.name,
-            "args": to_plain(row.args),
-            "start": start,
-            "end": end,
-        }
-    )
+    return {
+        "key": row.key,
+        "transaction": transaction.id,
+        "position": place,
+        "reaction": cause.label,
+        "name": row.name,
+        "args": to_plain(row.args),
+        "start": start,
+        "end": end,
+    }

@@ -7,7 +7,7 @@ was not delivered: it comes again, with the same keys, and rows that are there a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from etalis.errors import InputError, Problem
 from etalis.reactive.effects.transaction import Transaction
 from etalis.reactive.outbox.schema import TO_DELIVER
 from etalis.reactive.outbox.store import OutboxStore, Row
+from etalis.temporal.interval import to_time
 from etalis.temporal.json_values import to_plain, to_text
 
 _INSERT_TRANSACTION = (
@@ -27,6 +28,12 @@ _INSERT_EFFECT = (
     " ON CONFLICT (key) DO NOTHING"
 )
 _UNDO = "UPDATE etalis_transactions SET state = 'undoing', due = 0 WHERE id = ? AND state IN ('open', 'done')"
+_TELL_AGAIN = (
+    "UPDATE etalis_transactions SET change = (SELECT changes FROM etalis_outbox)"
+    f" WHERE id = ? AND number < ? AND NOT ({TO_DELIVER})"
+)
+_PLACED = ("transaction", "position", "reaction")
+_AT_ONCE = 500  # transactions in one query
 _END = "UPDATE etalis_transactions SET state = ? WHERE id = ?"
 
 
@@ -113,19 +120,15 @@ class CommitLog:
         )
         return [News(*row) for row in rows]
 
-    def with_states(self, transaction: Transaction) -> Transaction:
-        """Return a transaction with what has become of its effects."""
-        found = {
-            key: rest
-            for key, *rest in self._store.read(
-                'SELECT key, state, uncertain, error FROM etalis_effects WHERE "transaction" = ?', transaction.id
-            )
-        }
-        rows = []
-        for row in transaction.rows:
-            state, uncertain, error = found.get(row.key, (row.state, row.uncertain, row.error))
-            rows.append(replace(row, state=state, uncertain=bool(uncertain), error=error))
-        return replace(transaction, rows=tuple(rows))
+    def with_states(self, transactions: Sequence[Transaction]) -> tuple[Transaction, ...]:
+        """Return transactions with what has become of their effects."""
+        found: dict[str, Row] = {}
+        for first in range(0, len(transactions), _AT_ONCE):
+            ids = [t.id for t in transactions[first : first + _AT_ONCE]]
+            sql = 'SELECT key, state, uncertain, error FROM etalis_effects WHERE "transaction" IN '
+            rows = self._store.read(f"{sql}({', '.join('?' * len(ids))})", *ids)
+            found.update((key, (state, bool(uncertain), error)) for key, state, uncertain, error in rows)
+        return tuple(_with_states(t, found) for t in transactions)
 
     def commit(self, what: Commit, data: bytes, *, is_delta: bool, position: Any) -> None:
         """Write state, position and effects; a whole snapshot takes the place of all before it."""
@@ -134,7 +137,8 @@ class CommitLog:
             if self._last_engine() != self._engine:
                 message = f"another engine of {self._program} has taken over the outbox {self._address}"
                 raise InputError(Problem("E806", message, hint="one engine at a time commits to an outbox"))
-            self._add([(t, after) for t, after in what.made if t.rows])
+            made = [t for t, _ in what.made]
+            self.add([(t.id, t.label, after) for t, after in what.made], [row for t in made for row in _effect_rows(t)])
             undo = (
                 "UPDATE etalis_transactions SET state = 'undoing', due = 0 WHERE id = ? AND state IN ('open', 'done')"
             )
@@ -147,23 +151,34 @@ class CommitLog:
         ((engine,),) = self._store.read("SELECT engine FROM etalis_engines WHERE program = ?", self._program)
         return int(engine)
 
-    def _add(self, made: Sequence[tuple[Transaction, str | None]]) -> None:
-        """Insert transactions with their effects; of those that are there and over, tell the end once more."""
-        if not made:
+    def add(self, transactions: Sequence[Row], effects: list[Row]) -> None:
+        """Insert transactions (id, reaction, the one they wait for) and effects; those that are there stay as they are.
+
+        Of transactions that are over the end is told once more.
+        """
+        if not transactions:
             return
-        store, count = self._store, len(made)
+        store, count = self._store, len(transactions)
         store.execute("UPDATE etalis_outbox SET transactions = transactions + ?", count)
         ((last,),) = store.read("SELECT transactions FROM etalis_outbox")
         first = last - count + 1
-        rows = [(t.id, first + n, self._program, t.label, after) for n, (t, after) in enumerate(made)]
+        rows = [(each, first + n, self._program, label, after) for n, (each, label, after) in enumerate(transactions)]
         if store.execute_many(_INSERT_TRANSACTION, rows) < count:
             store.execute("UPDATE etalis_outbox SET changes = changes + 1")
-            again = (
-                "UPDATE etalis_transactions SET change = (SELECT changes FROM etalis_outbox)"
-                f" WHERE id = ? AND number < ? AND NOT ({TO_DELIVER})"
-            )
-            store.execute_many(again, [(t.id, first) for t, _ in made])
-        store.execute_many(_INSERT_EFFECT, [row for t, _ in made for row in _effect_rows(t)])
+            store.execute_many(_TELL_AGAIN, [(each, first) for each, _, _ in transactions])
+        store.execute_many(_INSERT_EFFECT, effects)
+
+    def add_rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Insert effects that are rows of a recording or of a Spark job, in their order."""
+        transactions: dict[str, Row] = {}
+        effects = []
+        for row in rows:
+            transactions.setdefault(row["transaction"], (row["transaction"], row["reaction"], None))
+            start, end = to_time(row["start"]), to_time(row["end"])
+            args = to_text(list(row["args"]))
+            effects.append((row["key"], *(row[name] for name in _PLACED), row["name"], args, start, end))
+        with self._store.write():
+            self.add(tuple(transactions.values()), effects)
 
     def _save(self, data: bytes, is_delta: bool, position: str) -> None:
         store, program = self._store, self._program
@@ -172,6 +187,14 @@ class CommitLog:
             store.execute("DELETE FROM etalis_snapshots WHERE program = ?", program)
         insert = "INSERT INTO etalis_snapshots (program, number, is_delta, position, data) VALUES (?, ?, ?, ?, ?)"
         store.execute(insert, program, number + 1, int(is_delta), position, data)
+
+
+def _with_states(transaction: Transaction, found: Mapping[str, Row]) -> Transaction:
+    rows = []
+    for row in transaction.rows:
+        state, uncertain, error = found.get(row.key, (row.state, row.uncertain, row.error))
+        rows.append(replace(row, state=state, uncertain=uncertain, error=error))
+    return replace(transaction, rows=tuple(rows))
 
 
 def _effect_rows(transaction: Transaction) -> list[Row]:

@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Literal, Protocol
@@ -17,7 +17,7 @@ from etalis.reactive.effects.registry import registry_of
 from etalis.reactive.outbox.commit_log import CommitLog
 from etalis.reactive.outbox.deliverer import Deliverer, DeliveryOptions
 from etalis.reactive.outbox.delivery_queue import DeliveryQueue
-from etalis.reactive.outbox.sqlite import SqliteStore
+from etalis.reactive.outbox.sqlite import SYNCHRONOUS, SqliteStore
 from etalis.reactive.outbox.store import OutboxStore, make_tables
 
 _SQLITE, _POSTGRES = "sqlite:///", ("postgresql://", "postgres://")
@@ -37,7 +37,8 @@ class Restorable(Protocol):
 class Outbox:
     """A database with the state of engines and their effects: `sqlite:///file.db`, or `postgresql://...`.
 
-    One engine of a program at a time commits to it, one deliverer at a time delivers from it.
+    What SQLite has written survives the machine; with `?synchronous=normal` or `off` behind the file, which is faster,
+    it survives the process. One engine of a program at a time commits to it, one deliverer at a time delivers from it.
     """
 
     def __init__(self, address: str) -> None:
@@ -48,6 +49,10 @@ class Outbox:
             raise InputError(Problem("E805", f"{address!r} is no address of an outbox", hint=hint))
         if address in (_SQLITE, f"{_SQLITE}:memory:"):
             raise InputError(Problem("E805", "an outbox in memory is lost with its engine", hint="name a file"))
+        option = address.partition("?synchronous=")[2] if address.startswith(_SQLITE) else ""
+        if option and option not in SYNCHRONOUS:
+            message = f"there is no way of writing {option!r}"
+            raise InputError(Problem("E805", message, hint=f"synchronous: {', '.join(SYNCHRONOUS)}"))
 
     def __repr__(self) -> str:
         return f"Outbox({self._shown()!r})"
@@ -63,6 +68,15 @@ class Outbox:
     def log(self, program: str) -> CommitLog:
         """Return what an engine of a program commits to."""
         return CommitLog(self.connect, self._shown(), program)
+
+    def add(self, rows: Iterable[Mapping[str, Any]], *, program: str) -> None:
+        """Have effects delivered that were recorded: rows such as `etalis.effects.recording` writes, in their order.
+
+        Rows whose keys are there are not delivered again. Nobody undoes what cannot be delivered.
+        """
+        log = self.log(program)
+        log.add_rows(rows)
+        log.close()
 
     def restore(self, program: Restorable, **options: Any) -> tuple[Any, Any]:
         """Return an engine that goes on from the last commit, and its position; a fresh one and None at first.
@@ -124,7 +138,8 @@ class Outbox:
 
     def _open(self) -> OutboxStore:
         if self.address.startswith(_SQLITE):
-            return SqliteStore(self.address.removeprefix(_SQLITE), self._shown())
+            path, _, option = self.address.removeprefix(_SQLITE).partition("?synchronous=")
+            return SqliteStore(path, self._shown(), option or SYNCHRONOUS[0])
         if find_spec("psycopg") is None:
             hint = "pip install 'etalis[postgres]'"
             raise InputError(

@@ -11,6 +11,7 @@ from weakref import finalize
 
 from etalis.reactive.outbox.store import Row, explaining
 
+SYNCHRONOUS = ("full", "normal", "off")
 _PATIENCE = 60.0  # seconds for which a write waits for another
 
 
@@ -19,13 +20,13 @@ class SqliteStore:
 
     bytes_type = "BLOB"
 
-    def __init__(self, path: str, address: str) -> None:
+    def __init__(self, path: str, address: str, synchronous: str = "full") -> None:
         self._address = address
         with explaining(address, sqlite3.Error):
             self._connection = sqlite3.connect(path, _PATIENCE, isolation_level=None, check_same_thread=False)
             self._end = finalize(self, self._connection.close)
             self._connection.execute("PRAGMA journal_mode = WAL").close()
-            self._connection.execute("PRAGMA synchronous = FULL").close()
+            self._connection.execute(f"PRAGMA synchronous = {synchronous}").close()
 
     def read(self, sql: str, *values: Any) -> list[Row]:
         """Return the rows of a query."""

@@ -6,7 +6,7 @@ nobody lives to see, is as if it had not been, and what came in comes again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -74,9 +74,9 @@ class Committer:
             return ()
         return self.commit_here()
 
-    def with_states(self, transaction: Transaction) -> Transaction:
-        """Return a transaction with what has become of its effects so far."""
-        return self._log.with_states(transaction)
+    def with_states(self, transactions: Sequence[Transaction]) -> tuple[Transaction, ...]:
+        """Return transactions with what has become of their effects so far."""
+        return self._log.with_states(transactions)
 
     def settle(self, transaction: Transaction) -> None:
         """Have the next commit write what a person has said of a transaction."""
@@ -99,13 +99,16 @@ class Committer:
         known = ledger.find(news.id)
         if known is None:
             return
-        found = replace(self._log.with_states(known), failed=news.failed)
+        if news.state == "done":
+            if known.state == "open":
+                ledger.put(replace(known, rows=tuple(replace(row, state="made") for row in known.rows), state="done"))
+            return
+        (found,) = self._log.with_states([known])
+        found = replace(found, failed=news.failed)
         if known.state == "open" and news.failed is not None:
             self._undo(found, out)
         elif news.state == "stuck":
             ledger.put(replace(found, state="stuck"))
-        elif known.state == "open":
-            ledger.put(replace(found, state="done"))
         else:
             ledger.put(found)
 
@@ -113,13 +116,16 @@ class Committer:
         """Undo what could not be delivered, and let an event say so; once the stream is closed, nothing can."""
         core, row = self._core, failed.failed_row
         assert row is not None
-        core.fail(undelivered_error(failed, row))
-        if core.state.floor >= NEVER:
-            self._end(replace(failed, state="stuck"))
-            return
-        undone = take_back_facts(core, failed) and not any(each.state == "stuck" for each in failed.rows)
-        self._end(replace(failed, state="undone" if undone else "stuck"))
-        core.run_loop.occur_now(UNDELIVERED, (failed.label, row.call), out)
+        is_closed, undone = core.state.floor >= NEVER, False
+        try:
+            undone = not is_closed and take_back_facts(core, failed)
+        finally:  # where the engine is strict, an undo that fails ends the commit
+            is_stuck = not undone or any(each.state == "stuck" for each in failed.rows)
+            ended = replace(failed, state="stuck" if is_stuck else "undone")
+            self._end(ended)
+        if not is_closed:
+            core.run_loop.occur_now(UNDELIVERED, (failed.label, row.call), out)
+        core.fail(undelivered_error(ended, row))
 
     def _end(self, transaction: Transaction) -> None:
         self._core.ledger.put(transaction)
@@ -178,7 +184,9 @@ def undelivered_error(transaction: Transaction, row: EffectRow) -> ConditionErro
     """Return the error that an effect was not delivered."""
     start, end = map(show_moment, transaction.cause.interval)
     when = f"at {end}" if start == end else f"on [{start}, {end}]"
-    message = f"{transaction.label} {when} is undone: {format_value(row.call)} was not delivered: {row.error}"
+    message = (
+        f"{transaction.label} {when} is {transaction.state}: {format_value(row.call)} was not delivered: {row.error}"
+    )
     found = ConditionError(Problem("E803", message, hint="engine.transactions() shows what is left to do"))
     found.kind = (transaction.label, "E803", row.name)
     return found

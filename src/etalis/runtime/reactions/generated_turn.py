@@ -46,7 +46,7 @@ def write_turn(
     if writer.raises:
         code.insert(top, "asked = []")
         with code.block("if asked:"):
-            code(f"{code.constant(turn.around.ask)}(asked)")
+            code(f"{code.constant(turn.context.ask)}(asked)")
     return code, code.function()
 
 
@@ -54,10 +54,10 @@ def _writer(turn: ReactionTurn, conditions: Conditions, actions: Actions, most: 
     cause = "raw" if turn.has_rope else "None"
 
     def ask(code: Code, event: str, delay: str | None) -> None:
-        occurrence = code.constant(turn.around.occurrence)
+        occurrence = code.constant(turn.context.occurrence)
         code(f"asked.append({occurrence}({event}, {delay}, raw[0], {cause}))")
 
-    return PathWriter(conditions, turn.around.facts, actions, ask, most)
+    return PathWriter(conditions, turn.context.facts, actions, ask, most)
 
 
 def _write_choice(code: Code, writer: PathWriter, reaction: s.Reaction, known: Names, way_out: str) -> None:
@@ -79,7 +79,7 @@ def _write_choice(code: Code, writer: PathWriter, reaction: s.Reaction, known: N
 
 def _write_end(code: Code, turn: ReactionTurn, writer: PathWriter) -> None:
     """Write that the facts stay."""
-    facts = turn.around.facts
+    facts = turn.context.facts
     if facts is None:
         return
     if not writer.deletes:

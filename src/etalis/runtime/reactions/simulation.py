@@ -12,6 +12,9 @@ from etalis.language import syntax as s
 from etalis.language.check.checks import findings
 from etalis.language.printer import print_action
 from etalis.language.read.parser import parse_action
+from etalis.logic.state.state_store import StateStore
+from etalis.logic.terms.unify import Term
+from etalis.logic.terms.write import format_term
 from etalis.reactive.execution import Failed, Why
 
 if TYPE_CHECKING:
@@ -22,13 +25,22 @@ _NAME = "<simulated>"
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """A path and what it binds, true if it is one; else the steps of the longest attempt, and what failed then."""
+    """A path, what it binds and the state behind it, true if it is one; else the longest attempt, and what failed.
+
+    `facts` are those that actions change, in order: what the path leaves, or what there is.
+    """
 
     action: str
     path: tuple[str, ...]
     bindings: Mapping[str, Value] = field(default_factory=dict)
+    facts: tuple[Term, ...] = field(default=(), repr=False)
     failed: str | None = None
     why: Why | None = None
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """The facts as text."""
+        return tuple(map(format_term, self.facts))
 
     def __bool__(self) -> bool:
         return self.why is None
@@ -50,11 +62,19 @@ def simulate(core: Core, text: str) -> Simulation:
     facts = core.rules.solver.database.state
     found = core.search.prepare(action, ())(())
     if isinstance(found, Failed):
-        return Simulation(print_action(action), tuple(map(str, found.reached)), {}, found.failed, found.why)
+        reached = tuple(map(str, found.reached))
+        return Simulation(print_action(action), reached, {}, _facts(facts), found.failed, found.why)
+    after = _facts(facts)
     if facts is not None:
         facts.take_back(0)
     named = {name: value for name, value in found.bindings.items() if not name.startswith("_")}
-    return Simulation(print_action(action), tuple(map(str, found.labels)), named)
+    return Simulation(print_action(action), tuple(map(str, found.labels)), named, after)
+
+
+def _facts(store: StateStore | None) -> tuple[Term, ...]:
+    """Return the facts of a state in order."""
+    known = () if store is None else store.facts()
+    return tuple((name, *row) if row else name for (name, _), rows in known for row in rows)
 
 
 def _refuse(core: Core, action: s.Action) -> None:

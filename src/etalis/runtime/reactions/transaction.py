@@ -29,7 +29,7 @@ from etalis.temporal.event import EventKind
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class TurnContext:
     """What the reactions of one engine share: where facts, effects, events and failures go."""
 
     program: str
@@ -99,7 +99,7 @@ class ReactionTurn:
     number: int  # among the reactions of its label
     names: tuple[str, ...]  # of the pattern's variables
     given: tuple[int, ...]  # which of them get values, by their places
-    around: Surroundings
+    context: TurnContext
     condition: Callable[..., tuple[Value | None, ...] | None] | None
     action: PreparedBranch
     otherwise: PreparedBranch | None
@@ -112,7 +112,7 @@ class ReactionTurn:
 
     def act(self, raw: Raw) -> None:
         """React to a match."""
-        self.around.take_back()
+        self.context.take_back()
         values = tuple([raw[3 + place] for place in self.given])
         branch: PreparedBranch | None = self.action
         if self.condition is not None:
@@ -133,7 +133,7 @@ class ReactionTurn:
         kind = EventKind(self.label, len(cause.bindings) + 1)
         raw = (cause.interval[1], cause.interval[0], kind, *cause.bindings, cause.match)
         scope = dict(transaction.scope)
-        self.around.take_back()
+        self.context.take_back()
         return self._execute(raw, self.undo, tuple(scope.get(name) for name in self.undo.inputs), now)
 
     def _execute(
@@ -143,7 +143,7 @@ class ReactionTurn:
 
         What it raises occurs at the end of the match, or `now` where it is undone.
         """
-        around = self.around
+        context = self.context
         refused: dict[Label, str] = {}  # effects that failed, with what was said
         while True:
             found = branch.run(values, frozenset(refused))
@@ -153,16 +153,16 @@ class ReactionTurn:
             try:
                 events = self._events(raw, found, now)
             except EtalisError as error:
-                around.take_back()
+                context.take_back()
                 self._fail(raw, Refusal(found.labels, error.problems[0].message, "error", error))
                 return False
             effects = [label for label in found.labels if label.kind == "effect"]
-            if effects or around.remembers:
+            if effects or context.remembers:
                 cause = self.cause_of(raw, branch.name, len(refused))
                 done = self._perform(cause, branch, values, found, effects, events)
                 row = done.failed_row
                 if row is not None:
-                    around.take_back()
+                    context.take_back()
                     failed = effects[done.rows.index(row)]
                     refused[failed] = row.error
                     if done.state == "stuck":
@@ -172,22 +172,22 @@ class ReactionTurn:
                         )
                         return False
                     continue
-            around.commit()
-            around.ask(events)
+            context.commit()
+            context.ask(events)
             return True
 
     def _events(self, raw: Raw, found: Execution, now: int | None) -> list[Occur]:
         cause = raw if self.has_rope and now is None else None
         end = raw[0] if now is None else now
         raised = [label for label in found.labels if label.kind == "raise"]
-        return [self.around.occurrence(label.term, label.after, end, cause) for label in raised]
+        return [self.context.occurrence(label.term, label.after, end, cause) for label in raised]
 
     def cause_of(self, raw: Raw, branch: Branch, tries: int) -> Cause:
         """Return what a transaction for a match is called, after so many tries in this turn."""
         *bindings, match = raw[3 : 3 + raw[2].arity]
-        program = self.around.program
+        program = self.context.program
         cause = Cause(program, self.label, self.number, tuple(bindings), (raw[1], raw[0]), match, branch, tries + 1)
-        return self.around.ledger.next_attempt(cause)
+        return self.context.ledger.next_attempt(cause)
 
     def _perform(
         self, cause: Cause, branch: PreparedBranch, values: Sequence[Value | None], found: Execution,
@@ -202,11 +202,11 @@ class ReactionTurn:
             changed=any(label.kind in ("ins", "del", "set") for label in found.labels),
             raised=tuple((event.name, event.args, event.start, event.end) for event in events),
         )  # fmt: skip
-        done = self.around.sink.perform(transaction) if effects else transaction
-        self.around.ledger.put(done)
+        done = self.context.sink.perform(transaction) if effects else transaction
+        self.context.ledger.put(done)
         return done
 
     def _fail(self, raw: Raw, refusal: Refusal) -> None:
         *bindings, _ = raw[3 : 3 + raw[2].arity]
         named = dict(zip(self.names, bindings, strict=True))
-        self.around.fail(failure_of(self.label, named, (raw[1], raw[0]), refusal))
+        self.context.fail(failure_of(self.label, named, (raw[1], raw[0]), refusal))

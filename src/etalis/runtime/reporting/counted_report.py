@@ -13,7 +13,7 @@ from etalis.language.syntax import Const
 from etalis.plan import algebra as p
 from etalis.runtime.reporting.evidence import Kind
 from etalis.runtime.reporting.never_fired import near_name, show, sources
-from etalis.runtime.reporting.report import Failed, Report, Silent, Unread
+from etalis.runtime.reporting.report import FailedGoals, Report, Silent, Unread
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
@@ -23,7 +23,7 @@ _APART = "try some of its rows with program.detect, or etalis detect: these name
 
 def report_counts(
     program: CompiledProgram, matches: Mapping[str, int], came: Mapping[str, int] | None, unread: Mapping[str, int],
-    failed: tuple[Failed, ...] = (),
+    failed: tuple[FailedGoals, ...] = (),
 ) -> Report:  # fmt: skip
     """Return what numbers tell: matches by rule, events by name or name/arity (None if nobody counted), unread ones."""
     heads = program.plans()

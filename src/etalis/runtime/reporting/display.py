@@ -21,9 +21,10 @@ _SHOWN_KINDS, _SHOWN_RULES = 6, 30
 
 def describe_program(program: CompiledProgram) -> str:
     """Say in a line how many rules a program has, what it reads and makes, and how many warnings it got."""
-    made = dict.fromkeys((rule.head.name, len(rule.head.args)) for rule in program.rules)
+    rules = [rule for rule in program.rules if not rule.hidden]
+    made = dict.fromkeys((rule.head.name, len(rule.head.args)) for rule in rules)
     read = [kind for kind in {**attribute_variables(program.tree), **declarations(program.tree)} if kind not in made]
-    parts = [_count(len(program.rules), "rule")]
+    parts = [_count(len(rules), "rule"), *([_count(n, "reaction")] if (n := len(program.reactions)) else [])]
     parts += [f"{verb} {_listed(kinds)}" for verb, kinds in (("reads", read), ("derives", list(made))) if kinds]
     warnings = len(program.problems)
     return "<Program: " + ", ".join([*parts, *([_count(warnings, "warning")] if warnings else [])]) + ">"

@@ -9,7 +9,7 @@ from etalis.errors import Span
 from etalis.language.reactive.constraints import tells_violation
 from etalis.runtime.core import Core
 from etalis.runtime.lateness.watermark import atom_of
-from etalis.runtime.reporting.never_fired import Around, Search, Why
+from etalis.runtime.reporting.never_fired import Around, SilenceSearch, Why
 from etalis.runtime.reporting.report import RejectedEvents, Report, ReportError, Silent, failed_of, read_nowhere
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER
@@ -28,7 +28,7 @@ def make_report(core: Core) -> Report:
         raised={kind[0] for kind in core.failures.kinds if isinstance(kind, tuple)},  # labels of rules
         closed=core.state.floor >= NEVER,
     )
-    silent = tuple(_silent(rules, Search(rules, around)))
+    silent = tuple(_silent(rules, SilenceSearch(rules, around)))
     refused = tuple(RejectedEvents(cause, count, first) for cause, (first, count) in core.dead_letters.causes.items())
     failed = failed_of(core.failures)
     nothing = core.state.now == BEGINNING and not (refused or unread or waiting)
@@ -42,7 +42,7 @@ def refuse_silence(core: Core, found: Any) -> None:
         raise ReportError(Report(silent=report.silent, is_empty=report.is_empty), found)
 
 
-def _silent(rules: RuleSet, search: Search) -> Iterator[Silent]:
+def _silent(rules: RuleSet, search: SilenceSearch) -> Iterator[Silent]:
     """Yield the rules that never fired; those that wait for the same come together. Constraints are meant to hold."""
     by_reason: dict[Why, list[tuple[str, Span | None]]] = {}
     for planned, rule in rules.rules:

@@ -62,7 +62,7 @@ def show(kind: tuple[str, int | None]) -> str:
     return kind[0] if kind[1] is None else f"{kind[0]}/{kind[1]}"
 
 
-class Search:
+class SilenceSearch:
     """Looks for what the rules of an engine wait for."""
 
     def __init__(self, rules: RuleSet, around: Around) -> None:

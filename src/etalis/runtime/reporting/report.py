@@ -86,7 +86,7 @@ class RejectedEvents:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedGoals:
     """Conditions or actions that raised for one reason: the first of them, and how many there were."""
 
     first: Problem
@@ -106,13 +106,13 @@ class Report:
     unread: tuple[Unread, ...] = ()
     silent: tuple[Silent, ...] = ()
     refused: tuple[RejectedEvents, ...] = ()
-    failed: tuple[Failed, ...] = ()
+    failed: tuple[FailedGoals, ...] = ()
     is_empty: bool = False  # whether nothing came at all
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The findings, as warnings."""
-        others: tuple[Failed | RejectedEvents, ...] = (*self.failed, *self.refused)
+        others: tuple[FailedGoals | RejectedEvents, ...] = (*self.failed, *self.refused)
         found = [*_tell_unread(self.unread), *(each.problem for each in others)]
         if self.is_empty:
             hint = "check the source, and by which column or option rows name their event (event=, --event)"
@@ -175,9 +175,9 @@ def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
         yield f"and {len(several) - SHOWN:,} more"
 
 
-def failed_of(failures: Failures) -> tuple[Failed, ...]:
+def failed_of(failures: Failures) -> tuple[FailedGoals, ...]:
     """Return the kinds of failures, each with its count."""
-    return tuple(Failed(first.problems[0], count) for first, count in failures.kinds.values())
+    return tuple(FailedGoals(first.problems[0], count) for first, count in failures.kinds.values())
 
 
 def refuse_unread(rules: RuleSet, name: str, arity: int) -> None:

@@ -78,9 +78,10 @@ def _is_mentioned(name: str, arity: int, goals: Iterable[Term]) -> bool:
 
 def check_reported(program: CompiledProgram, rules: RuleSet, name: str) -> None:
     """Refuse a callback for events that no rule makes, or that are made and not reported."""
-    made = {planned.head.kind for planned, _ in rules.rules}
+    made = {planned.head.kind for planned, _ in rules.rules if not planned.head.hidden}
     mine = [kind for kind in made if kind[0] == name]
-    if any(program.is_reported(*kind) is not False for kind in mine) or rules.acts:
+    raised = {kind[0] for kind in Outline(program.tree).raised} if program.reactions else ()
+    if any(program.is_reported(*kind) is not False for kind in mine) or rules.acts or name in raised:
         return
     if mine:
         message, hint = f"{name} is derived, but not reported", f"name it: `print_trigger({show(mine[0])}).`"

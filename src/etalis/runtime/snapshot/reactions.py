@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from etalis.errors import SnapshotError
 from etalis.logic.errors import LogicError
 from etalis.logic.state.state_store import StateStore
-from etalis.runtime.reactions.turns import refuse_illegal
+from etalis.runtime.reactions.legal_state import refuse_illegal
 from etalis.runtime.snapshot.sections import Book
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def load_reactions(core: Core, names: dict[int, str], book: Book) -> list[str]:
             numbering.stamp = stamp
             numbering.counts[identity] = count
     unfit = _load_state(core.rules.solver.database.state, book)
-    refuse_illegal(core)
+    refuse_illegal(core.program.tree, core.rules.solver)
     return unfit
 
 

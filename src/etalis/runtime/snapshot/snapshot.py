@@ -16,6 +16,7 @@ from etalis.language.steps import Occur
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.partition_state import fifos_of, logs_of, tables_of
+from etalis.runtime.snapshot.cells import CellWriter, read_cell
 from etalis.runtime.snapshot.file import Image, Name, read_images, write_delta, write_image
 from etalis.runtime.snapshot.knowledge import load_knowledge, save_knowledge
 from etalis.runtime.snapshot.lateness import Partitions, load_disorder, refuse_other_way, save_disorder, way_of
@@ -277,7 +278,7 @@ def _save_events(core: Core, book: Book) -> None:
     if core.guard is not None:
         book.put_rows(("limits",), core.guard.save())
     book.put_rows(("notes",), list(core.notes.items()))
-    book.put_rows(("ledger",), core.ledger.save())
+    book.put_rows(("ledger",), core.ledger.save(CellWriter(book.tokens.number).write))
     book.put_rows(("breaker",), core.breaker.save())
 
 
@@ -309,7 +310,7 @@ def _load_events(core: Core, book: Book) -> None:
     if core.guard is not None:
         core.guard.load(book.rows(("limits",)))
     core.notes.update(book.rows(("notes",)))
-    core.ledger.load(book.rows(("ledger",)))
+    core.ledger.load(book.rows(("ledger",)), lambda cell: read_cell(cell, book.tokens.find))
     core.breaker.load(book.rows(("breaker",)))
     core.dead_letters.letters[:] = [DeadLetter(*row) for row in book.rows(("dead",))]
 

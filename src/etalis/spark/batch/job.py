@@ -48,6 +48,8 @@ class Job:
     over_columns: bool = True  # where rules qualify
     rejects: Rejects | None = None  # without it a row that cannot be taken is an error
     strict: bool = False
+    name: str = "<program>"  # by which keys of effects know it
+    effects: str | None = None  # the folder for what reactions of a batch do outside
     rules: tuple[int, ...] | None = None
     incoming: tuple[Rows, ...] = ()
     outgoing: tuple[Rows, ...] = ()
@@ -77,7 +79,7 @@ class Job:
 
 def load(job: Job) -> CompiledProgram:
     """Return the program of a job: its rules, with all that its host told it."""
-    program = _load(job.text, job.settings, job.told.facts)
+    program = _load(job.text, job.name, job.settings, job.told.facts)
     if job.told.functions:
         known = copy(program)
         known.knowledge = program.knowledge.copied()
@@ -87,9 +89,10 @@ def load(job: Job) -> CompiledProgram:
 
 
 @lru_cache(maxsize=16)
-def _load(text: str, settings: Settings, facts: Facts | None) -> CompiledProgram:
+def _load(text: str, name: str, settings: Settings, facts: Facts | None) -> CompiledProgram:
     """Read a program again from its text, and facts from their bytes, once per process."""
     program = CompiledProgram(parse(text), (), settings)
+    program.name = name
     if facts is not None:
         for relation in facts.read():
             program.knowledge.load(relation)

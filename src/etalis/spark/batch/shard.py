@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from etalis.spark.batch.job import Job, load
 from etalis.spark.batch.rejections import naming_remedy, screened
 from etalis.spark.batch.row_runner import BATCH, RowRunner
 from etalis.spark.batch.stage_schema import StageSorter, split_passing
+from etalis.spark.effect_rows import ShardEffects, write_shard
 from etalis.spark.execution_mode import ShardRunner, open_runner
 from etalis.temporal.event import Event
 
@@ -29,7 +31,18 @@ ERROR_COLUMNS = "code string, message string"
 
 def run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     """Run one shard of one stage and yield its complex events; errors of conditions go to the log."""
-    yield from _run(job, batches, open_runner)
+    effects = ShardEffects()
+    yield from _run(job, batches, partial(open_runner, effects=effects))
+    if job.effects is not None:
+        write_shard(job.effects, _shard_number(), effects.take(0))
+
+
+def _shard_number() -> int:
+    """Return which shard it is that runs, as Spark numbers them."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
 
 
 def _run(job: Job, batches: Iterable[Any], make: Callable[[Job, Any], ShardRunner]) -> Iterator[Any]:
@@ -70,7 +83,8 @@ def run_errors(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
             yield _report(problems)
             problems.clear()
 
-    engine = start_engine(load(job), EngineOptions(on_error=lambda error: problems.extend(error.problems)))
+    options = EngineOptions(on_error=lambda error: problems.extend(error.problems), effects=ShardEffects())
+    engine = start_engine(load(job), options)
     yield from _run(job, batches, lambda *_: RowRunner(job, engine, report))
     yield from report()
 

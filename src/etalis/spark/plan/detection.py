@@ -53,7 +53,7 @@ class DetectionPlan:
 def plan_detection(
     program: CompiledProgram, given: Sequence[TableSchema], options: Options, form: ResultForm, *, policy: str | None,
     shards: int | None, usual: int, staged: bool = False, memory: int = USUAL_MEMORY, refreshed: Collection[str] = (),
-    strict: bool = False,
+    strict: bool = False, effects: str | None = None,
 ) -> DetectionPlan:  # fmt: skip
     """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages.
 
@@ -67,7 +67,9 @@ def plan_detection(
     forwarded = forwarded_layouts(stages, made_types(heads, intake.received, declared_types(program)))
     shardings = plan_shardings(stages, layouts, forwarded, shards, usual)
     if form.contributors:
-        shardings = [_unmerged(sharding) for sharding in shardings]
+        shardings = [_unmerged(sharding, _TOLD_APART) for sharding in shardings]
+    if program.reactions:
+        shardings = [_unmerged(sharding, _RAISED) for sharding in shardings]
     if len(shardings) > 1 and all(each.shards == 1 for each in shardings):
         stages = one_stage(heads, stages)
         forwarded, shardings = [], plan_shardings(stages, layouts, [], shards, usual)
@@ -78,15 +80,21 @@ def plan_detection(
     rows = slot_rows(slots, {x.tag for x in layouts})
     text, told = print_program(program.tree), pack(program)
     settings = replace(intake.settings, max_ahead=None)  # a shard knows nothing of the times of others
-    job = Job(text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE, strict=strict)
+    job = Job(
+        text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE, strict=strict,
+        effects=effects, name=program.name,
+    )  # fmt: skip
     plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
     return DetectionPlan(frames, slots, plans, job, stages.has_time_points)
 
 
-def _unmerged(sharding: Sharding) -> Sharding:
-    """Return a sharding in which equal events of several shards, which have other contributors, cannot be."""
+_TOLD_APART = "contributors are told, and equal events of several shards have others"
+_RAISED = "equal events of several shards would be made one, and what reactions raise occurs as often as they say"
+
+
+def _unmerged(sharding: Sharding, why: str) -> Sharding:
+    """Return a sharding in which equal events of several shards, which are not to be made one, cannot be."""
     if not sharding.merged:
         return sharding
-    reason = Reason(None, "contributors are told, and equal events of several shards have others")
     keys: tuple[tuple[Layout, tuple[()]], ...] = tuple((layout, ()) for layout, _ in sharding.keys)
-    return replace(sharding, shards=1, keys=keys, merged=False, reasons=(*sharding.reasons, reason))
+    return replace(sharding, shards=1, keys=keys, merged=False, reasons=(*sharding.reasons, Reason(None, why)))

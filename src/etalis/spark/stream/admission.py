@@ -63,6 +63,7 @@ class Shard:
     facts: str | None = None  # the version that it sees, where facts are refreshed
     ended: bool = False  # whether all that was owed has been reported
     letters: tuple[int, int] = (0, 0)  # which file of dead letters it writes, and its size
+    effects: tuple[int, int] = (0, 0)  # the same of effects
     is_changed: bool = False  # whether another program has left it, so that rows that wait must be looked at again
 
     @property

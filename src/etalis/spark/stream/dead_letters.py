@@ -1,10 +1,4 @@
-"""Dead letters of a stream: rows that cannot be taken, as plain data with the reason, in few files.
-
-Every shard writes a file of its own, which grows from batch to batch and is replaced as a whole; at a certain size the
-next one is begun. Law: a batch leaves the rows of batches before it as they are and puts its own in the place of any
-that an attempt before has left, so every row is there once, whatever fails. Which file it is stands in the state of the
-batch before.
-"""
+"""Dead letters of a stream: rows that cannot be taken, as plain data with the reason (files: `growing_files`)."""
 
 from __future__ import annotations
 
@@ -15,20 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import parquet
 
 from etalis.formats.row import UNITS
 from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.spark.batch.feed import Rows
-from etalis.spark.stream.state_store import ShardPlace, open_folder, read_whole, write_whole
 from etalis.tables.sorting import END, START, TAG
 from etalis.temporal.interval import MICROSECONDS
 from etalis.temporal.time_columns import read_times
 
 Cause: TypeAlias = Literal["late", "ahead", "event", "time", "value"]
 LATE: Cause = "late"
-ROLL = 4 << 20  # bytes of a file after which the next one is begun
 LETTERS = pa.schema(
     [
         ("event", pa.string()), ("args", pa.string()), ("start", pa.float64()), ("end", pa.float64()),
@@ -94,25 +84,3 @@ def _seconds(column: Any, unit: str) -> list[float | None]:
 def _far(cell: Any, unit: str) -> float | None:
     is_number = isinstance(cell, int | float) and math.isfinite(cell)
     return float(cell * UNITS[unit] / MICROSECONDS) if is_number else None
-
-
-def append_letters(folder: str, place: ShardPlace, at: tuple[int, int], table: Any, batch: int) -> tuple[int, int]:
-    """Add the dead letters of a batch to the file of a shard; return which file it is, and its size.
-
-    `at` is what the batch before has returned.
-    """
-    number, size = at
-    number += size >= ROLL
-    files, root = open_folder(folder)
-    path = f"{root}/{place.query}-{place.stage}-{place.shard}-{number}.parquet"
-    before = read_whole(files, path)
-    if before is not None:
-        kept = parquet.read_table(pa.BufferReader(before), schema=LETTERS)
-        if kept.num_rows and pc.max(kept["batch"]).as_py() > batch:
-            return number, len(before)  # this is a task that nobody waits for: the query has gone on
-        table = pa.concat_tables([kept.filter(pc.less(kept["batch"], batch)), table])
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink)
-    data = sink.getvalue().to_pybytes()
-    write_whole(files, path, data)
-    return number, len(data)

@@ -36,6 +36,7 @@ from etalis.tables.sorting import TAG
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
 
+WHERE_TAKEN_BACK = "on Spark where matches are taken back"
 REPORTING = ("on_watermark", "on_arrival")
 SHARD = "_shard"
 _EXCLUDED = "spark.sql.adaptive.optimizer.excludedRules"
@@ -52,6 +53,7 @@ class Streaming:
     idle: Any = None
     clock: Any = None
     late: str | None = None
+    effects: str | None = None
     refreshed: Any = None
     ahead: Any = None
     max_rejected: Any = None
@@ -74,7 +76,7 @@ def stream_settings(program: CompiledProgram, given: Streaming) -> Settings:
     if reporting == "on_watermark":
         return replace(own, lateness=None, reporting=reporting)
     settings = replace(own, lateness=UNBOUNDED, reporting=reporting)
-    refused = tuple(refuse_effects(program.tree, settings))
+    refused = (*refuse_effects(program.tree, settings), *program.refuse_reactions(WHERE_TAKEN_BACK))
     if refused:
         raise ProgramError(*refused)
     return settings
@@ -132,8 +134,11 @@ def stream_tasks(plan: DetectionPlan, given: Streaming, lateness: int, ahead: Ah
     arrives = plan.job.settings.reporting == "on_arrival"
     layouts = tuple((x.tag, tuple(zip(x.columns, places, strict=True))) for x, places in plan.slots.places)
     stream = Stream(plan.job, layouts, len(plan.frames), lateness, idle, arrives, ahead=ahead)
-    late = given.late or f"{given.state.rstrip('/')}/late"
-    for folder in (given.state, late):
+    late, effects = (
+        given.late or f"{given.state.rstrip('/')}/late",
+        given.effects or f"{given.state.rstrip('/')}/effects",
+    )
+    for folder in (given.state, late, effects):
         open_folder(folder)  # what cannot be opened is refused here, not by the first task
     bound = read_bound(given.max_rejected)
     tasks = []
@@ -141,7 +146,7 @@ def stream_tasks(plan: DetectionPlan, given: Streaming, lateness: int, ahead: Ah
         columns = plan.job.output.ddl if stage.job.is_last else wire_columns(plan)
         mine = _staged(stream, plan, number) if len(plan.stages) > 1 else stream
         manifest = {**_manifest(plan, number), **_sources_beside(given)}
-        task = Task(mine, f"stage-{number + 1}", given.state, late, manifest, columns)
+        task = Task(mine, f"stage-{number + 1}", given.state, late, effects, manifest, columns)
         tasks.append(replace(task, bound=bound, allow_dropped=given.allow_dropped))
     return tuple(tasks)
 

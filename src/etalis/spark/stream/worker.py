@@ -25,10 +25,12 @@ from etalis.runtime.lateness.watermark import Watermark
 from etalis.runtime.state import BEGINNING
 from etalis.spark.batch.job import Job, load
 from etalis.spark.batch.shard import rare_collections
+from etalis.spark.effect_rows import ShardEffects
 from etalis.spark.knowledge.refresh import read_version
 from etalis.spark.knowledge.shipped import add_facts
 from etalis.spark.stream.admission import Shard, Stream
-from etalis.spark.stream.dead_letters import LATE, Letters, append_letters, describe_letters
+from etalis.spark.stream.dead_letters import LATE, Letters, describe_letters
+from etalis.spark.stream.growing_files import append_rows
 from etalis.spark.stream.marks import VERSION
 from etalis.spark.stream.micro_batch import op_column, run_batch
 from etalis.spark.stream.pending_rows import read_held, write_held
@@ -51,6 +53,7 @@ class Task:
     stage: str
     root: str
     late: str
+    effects: str
     manifest: Mapping[str, Any]
     columns: str  # of what is handed on, as Spark takes them
     refreshes: bool = False  # whether batches tell the version of facts that they see
@@ -109,6 +112,7 @@ def run_turn(task: Task, turn: ShardBatch, batches: Iterable[Any]) -> Iterator[A
         _write_letters(shard, task, turn, letters)
         rows = shard.counts["rows"] - taken
         check_rejected(task.bound, partial(_headers, store, turn), letters, rows, task.late)
+    _write_effects(shard, task, turn)
     checksum = store.save(turn.place, turn.batch, _version(shard, turn, task.stream.job.fingerprint))
     live_shards().put((task.root, turn.place), Live(turn.batch, checksum, task.stream, shard))
     store.prune(turn.place, turn.batch)
@@ -118,7 +122,15 @@ def _write_letters(shard: Shard, task: Task, turn: ShardBatch, letters: Sequence
     """Write the dead letters of a batch, in the place of any from an attempt before."""
     job = task.stream.job
     table = describe_letters(letters, job.rows, job.unit, turn.batch)
-    shard.letters = append_letters(task.late, turn.place, shard.letters, table, turn.batch)
+    shard.letters = append_rows(task.late, turn.place, shard.letters, table, turn.batch)
+
+
+def _write_effects(shard: Shard, task: Task, turn: ShardBatch) -> None:
+    """Write what the reactions of a batch do outside, in the place of any from an attempt before."""
+    sink = shard.engine.core.sink
+    table = sink.take(turn.batch) if isinstance(sink, ShardEffects) else None
+    if table is not None and table.num_rows:
+        shard.effects = append_rows(task.effects, turn.place, shard.effects, table, turn.batch)
 
 
 def _headers(store: Store, turn: ShardBatch) -> list[dict[str, Any]]:
@@ -164,7 +176,7 @@ def _open_shard(store: Store, task: Task, turn: ShardBatch) -> Shard:
 
 
 def _options(job: Job) -> EngineOptions:
-    return EngineOptions(on_error=job.on_error, parts=job.output.contributors)
+    return EngineOptions(on_error=job.on_error, parts=job.output.contributors, effects=ShardEffects())
 
 
 def _restore(task: Task, version: ShardState, turn: ShardBatch) -> Shard:
@@ -183,6 +195,8 @@ def _restore(task: Task, version: ShardState, turn: ShardBatch) -> Shard:
     shard.ended = header.get("ended", False)
     number, size = header.get("letters", (0, 0))
     shard.letters = (number, size)
+    number, size = header.get("effects", (0, 0))
+    shard.effects = (number, size)
     shard.is_changed = header.get("program") != stream.job.fingerprint
     return shard
 
@@ -222,6 +236,7 @@ def _version(shard: Shard, turn: ShardBatch, program: str) -> ShardState:
         "counts": shard.counts,
         "causes": shard.causes,
         "letters": shard.letters,
+        "effects": shard.effects,
         "ended": shard.ended,
         "facts": shard.facts,
         "program": program,
