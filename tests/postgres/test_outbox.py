@@ -33,6 +33,15 @@ def test_the_tables_are_made_once_however_many_come_at_once(outbox: Outbox) -> N
     assert not failed
 
 
+def test_who_connects_waits_for_nobody(outbox: Outbox) -> None:
+    store = outbox.connect()
+    with store.write():
+        store.execute("UPDATE etalis_outbox SET until = 1")
+        Outbox(outbox.address).connect().close()
+        store.execute("UPDATE etalis_effects SET state = 'waiting'")
+    store.close()
+
+
 def test_the_time_is_that_of_the_server(outbox: Outbox) -> None:
     first, second = outbox.connect(), outbox.connect()
     assert first.now() <= second.now() <= first.now()

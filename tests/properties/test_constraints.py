@@ -117,6 +117,7 @@ def violations(constraint: s.Constraint, stream: list[Event]) -> Iterator[tuple[
                         yield p1, x.end_time, bound
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(plain_constraints(), plain_streams())
 def test_a_constraint_says_what_its_table_says(constraint: s.Constraint, stream: list[Event]) -> None:
     """Shows definition 25.4 to 25.10."""
@@ -167,7 +168,7 @@ def is_sound(tree: s.Tree) -> bool:
 SOUND = constrained_programs(WHOLE).filter(is_sound)
 
 
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(SOUND, streams(WHOLE), policies(WHOLE))
 def test_the_engine_gives_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())
@@ -177,33 +178,33 @@ CROSSING = crossing_programs().filter(is_sound)
 CROWDED = Shape(moments=8, events=12, values=(0, 0, 0, 1))
 
 
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=settings.default.max_examples // 6)
 @given(CROSSING, streams(CROWDED), policies(WHOLE))
 def test_what_is_due_together_is_judged_in_stages(tree: s.Tree, stream: list[Event], policy: str) -> None:
     """Shows definition 9.34."""
     agree(tree, stream, policy, ())
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 10)
 @given(CROSSING, streams(CROWDED), policies(WHOLE), st.data())
 def test_tables_are_judged_in_stages(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check_meaning(tree, stream, policy, data)
 
 
-@settings(max_examples=settings.default.max_examples // 10)
+@settings(max_examples=settings.default.max_examples // 20)
 @given(st.one_of(CROSSING, CROSSING, SOUND), streams(CROWDED), policies(WHOLE), st.sampled_from((1, 2, 7)))
 def test_shards_judge_as_one_engine(tree: s.Tree, stream: list[Event], policy: str, shards: int) -> None:
     """Shows definition 22.1 for constraints."""
     agree_in_stages(tree, stream, policy, shards)
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 10)
 @given(CROSSING, streams(CROWDED))
 def test_stages_come_to_the_least_model(tree: s.Tree, stream: list[Event]) -> None:
     agree_with_least_model(tree, stream)
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 10)
 @given(constrained_programs(FLAT).filter(is_sound), streams(FLAT))
 def test_the_steps_come_to_the_least_model(tree: s.Tree, stream: list[Event]) -> None:
     agree_with_least_model(tree, stream)
@@ -223,7 +224,7 @@ def agree_with_least_model(tree: s.Tree, stream: list[Event]) -> None:
     assert {(e.name, e.args, e.start, e.end) for e in found} == {(e.name, e.args, e.start, e.end) for e in model}
 
 
-@settings(max_examples=settings.default.max_examples // 10)
+@settings(max_examples=settings.default.max_examples // 20)
 @given(SOUND, streams(WHOLE).filter(bool), policies(WHOLE), st.randoms(use_true_random=False))
 def test_late_events_change_violations(tree, stream, policy, random) -> None:
     """Shows definition 19.2 for constraints."""
@@ -244,7 +245,7 @@ def test_late_events_change_violations(tree, stream, policy, random) -> None:
         assert net(found) == sorted(expected, key=sort_key), reporting
 
 
-@settings(max_examples=settings.default.max_examples // 10)
+@settings(max_examples=settings.default.max_examples // 20)
 @given(SOUND, streams(WHOLE).filter(bool), policies(WHOLE), st.data())
 def test_what_is_taken_back_breaks_nothing(tree, stream, policy, data) -> None:
     """Shows definition 20.2 for constraints."""
@@ -270,7 +271,7 @@ def test_what_is_taken_back_breaks_nothing(tree, stream, policy, data) -> None:
     assert net(found) == sorted(expected, key=sort_key)
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 16)
 @given(SOUND, streams(WHOLE).filter(bool), policies(WHOLE), st.booleans(), st.data())
 def test_a_restored_engine_goes_on(tree, stream, policy, parts, data) -> None:
     """Shows definition 22.2 for constraints."""
@@ -290,13 +291,13 @@ def test_a_restored_engine_goes_on(tree, stream, policy, parts, data) -> None:
     assert [*found, *engine.close()] == expected
 
 
-@settings(max_examples=settings.default.max_examples // 10)
+@settings(max_examples=settings.default.max_examples // 20)
 @given(SOUND, streams(WHOLE), policies(WHOLE), st.data())
 def test_tables_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check_meaning(tree, stream, policy, data)
 
 
-@settings(max_examples=settings.default.max_examples // 10)
+@settings(max_examples=settings.default.max_examples // 20)
 @given(SOUND, streams(WHOLE), policies(WHOLE))
 def test_violations_are_justified(tree: s.Tree, stream: list[Event], policy: str) -> None:
     text = print_program(tree)

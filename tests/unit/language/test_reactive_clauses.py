@@ -109,6 +109,26 @@ def test_few_brackets_are_written() -> None:
     assert print_action(action_of(text)) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "constraint c: (never) requires b next.",
+        "constraint c: never never.",
+        "constraint c: a requires after after within 5.",
+        "on (rule) do skip.",
+        "on (iff()) do skip.",
+        "on (-5) do skip.",
+        "on if if if do else() or undo().",
+        "always (- 5).",
+        "action (- x) :- skip.",
+        "on a if meets(b, c) do 'during'(b, c) seq seq().",
+    ],
+)
+def test_names_that_are_words_read_back(text: str) -> None:
+    program = parse(text)
+    assert parse(print_program(program)) == program
+
+
 def test_durations_are_read_as_elsewhere() -> None:
     assert action_of("raise(e, after(1 h 30 min))") == action_of("raise(e, after(5400))")
     assert action_of("raise(e, after(PT10M))") == action_of('raise(e, after("10 min"))')

@@ -52,6 +52,13 @@ class PostgresStore:
                 self.execute("SELECT one FROM etalis_outbox FOR UPDATE")
             yield
 
+    def has_tables(self) -> bool:
+        """Tell whether the tables of an outbox are there, where names without a schema are looked for."""
+        found = (
+            "SELECT 1 FROM pg_tables WHERE tablename = 'etalis_outbox' AND schemaname = ANY (current_schemas(false))"
+        )
+        return bool(self.read(found))
+
     def now(self) -> float:
         """Return the time of the server, which is one for all machines."""
         ((now,),) = self.read("SELECT extract(epoch FROM clock_timestamp())::double precision")

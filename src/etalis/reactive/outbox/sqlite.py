@@ -55,6 +55,10 @@ class SqliteStore:
             self._connection.rollback()
             raise
 
+    def has_tables(self) -> bool:
+        """Tell whether the tables of an outbox are there."""
+        return bool(self.read("SELECT 1 FROM sqlite_master WHERE name = 'etalis_outbox'"))
+
     def now(self) -> float:
         """Return the time of this machine: all that use the file are on it."""
         return time.time()

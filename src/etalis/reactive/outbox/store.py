@@ -32,6 +32,9 @@ class OutboxStore(Protocol):
     def write(self, *, making: bool = False) -> AbstractContextManager[None]:
         """Return a block of statements that are one transaction; with `making` there may be no tables yet."""
 
+    def has_tables(self) -> bool:
+        """Tell whether the tables of an outbox are there."""
+
     def now(self) -> float:
         """Return the time of the database, in seconds."""
 
@@ -40,21 +43,29 @@ class OutboxStore(Protocol):
 
 
 def make_tables(store: OutboxStore, address: str) -> None:
-    """Make the tables of an outbox where they are missing; refuse those of another version."""
-    with store.write(making=True):
-        for name, columns in TABLES.items():
-            store.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns.replace('BYTES', store.bytes_type)})")
-        for name, columns in INDEXES.items():
-            store.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {columns}")
-        store.execute(
-            "INSERT INTO etalis_outbox (one, format, holder, until, transactions, changes) VALUES (1, ?, NULL, 0, 0, 0)"
-            " ON CONFLICT (one) DO NOTHING",
-            FORMAT,
-        )
-        ((found,),) = store.read("SELECT format FROM etalis_outbox")
+    """Make the tables of an outbox where they are missing; refuse those of another version.
+
+    Where they are there nothing is locked, since others are at work on them.
+    """
+    if not store.has_tables():
+        with store.write(making=True):
+            if not store.has_tables():
+                _make_tables(store)
+    ((found,),) = store.read("SELECT format FROM etalis_outbox")
     if found != FORMAT:
         message = f"the outbox {address} has format {found}, this version uses format {FORMAT}"
         raise InputError(Problem("E804", message, hint="use the version that made it, or another database"))
+
+
+def _make_tables(store: OutboxStore) -> None:
+    for name, columns in TABLES.items():
+        store.execute(f"CREATE TABLE {name} ({columns.replace('BYTES', store.bytes_type)})")
+    for name, columns in INDEXES.items():
+        store.execute(f"CREATE INDEX {name} ON {columns}")
+    store.execute(
+        "INSERT INTO etalis_outbox (one, format, holder, until, transactions, changes) VALUES (1, ?, NULL, 0, 0, 0)",
+        FORMAT,
+    )
 
 
 @contextmanager
