@@ -2,9 +2,9 @@
 
     window_N(B, K, triple(I, S, P, O))   at the first step at which a triple lies in window I; K more steps follow
     ready_N(B, K, 0)                     at that step, after all of these
-    part_N(List, K)                      the list of them, then again at each of the steps that follow
-    ready_N(0), graph_N(Lists)           at each step, after all parts: the list of these
-    solutions_N(Lists, Values...)        a predicate: the query over the graphs of the lists
+    part_N(K, B, part(List))             the list of them, then again at each of the steps that follow
+    ready_N(0), graph_N(Parts)           at each step, after all parts: the list of these
+    solutions_N(Parts, Values...)        a predicate: the query over the graphs of the parts
 
 So a step costs what its parts do, not their triples, but for the query itself. A growing list takes time with the
 square of its length, hence the parts B. A query that reports what has come or gone since the step before finds the rows
@@ -60,7 +60,7 @@ _B, _X, _K, _J, _N, _T, _L = (Var(name) for name in ("B", "X", "K", "J", "N", "T
 _ANY = Var("_#1")
 _END = Const(0)
 _COUNTED = Compound(",", (Compound(">", (_K, _END)), Compound("is", (_J, Compound("-", (_K, Const(1)))))))
-_PARTS = 17  # a prime, so that regular times are spread over the parts
+_PARTS = 3  # of the triples of a step; a prime, so that regular times are spread over the parts
 _STEPS = read_clauses(f"""
 window_steps(Start, End, Range, Step, Origin, When, K, B) :-
     First is (round(End * 1000000) - Origin + Step - 1) div Step,
@@ -69,7 +69,7 @@ window_steps(Start, End, Range, Step, Origin, When, K, B) :-
     B is round(End * 1000000) mod {_PARTS}.
 """)
 _BEFORE = read_clauses("""
-rows_before(Ls, Rows) :- member(L, Ls), memberchk(before(Found), L), !, Rows = Found.
+rows_before(Parts, Rows) :- member(part(L), Parts), memberchk(before(Found), L), !, Rows = Found.
 rows_before(_, []).
 """)
 
@@ -114,12 +114,14 @@ class WindowTranslator:
 
     def _list(self, query: q.StreamQuery, number: int, step: int, delay: WindowDelay) -> Iterator[Rule]:
         """Yield the rules that keep what is in the windows, and list it at every step."""
-        window, part = _event("window", number, _B, _K, _X), _event("part", number, _L, _K)
+        window = _event("window", number, _B, _K, _X)
         yield from _wait(query, number, replace(window, args=(_B, _K, _ANY)), delay.parts, _B, _K)
+        part = _event("part", number, _K, _B, Compound("part", (_L,)))
         yield _collect(query, part, window, _event("ready", number, _B, _K, _END))
-        following = make_rule(replace(part, args=(_L, _J)), Condition("where", part, _COUNTED), query)
+        living = replace(part, args=(_K, _B, _X))
+        following = make_rule(replace(part, args=(_J, _B, _X)), Condition("where", living, _COUNTED), query)
         yield replace(following, alarm=Alarm("after", _seconds(step)))
-        some = replace(part, args=(_X, _ANY))
+        some = replace(part, args=(Var("_#1"), Var("_#2"), _X))
         yield from _wait(query, number, some, delay.whole)
         yield _collect(query, _event("graph", number, _L), some, _event("ready", number, _END))
 
@@ -134,7 +136,8 @@ class WindowTranslator:
             found, rows = self._differences(word, number, names, listed, found)
             remembered = Var(names.fresh("Rows"))
             goal = conjunction((Compound(rows, (listed, remembered)), Compound("\\==", (remembered, ListTerm(())))))
-            head = _event("part", number, ListTerm((Compound("before", (remembered,)),)), _END)
+            before = Compound("part", (ListTerm((Compound("before", (remembered,)),)),))
+            head = _event("part", number, _END, Const(_PARTS), before)
             rule = make_rule(head, Condition("where", graph, goal), query)
             yield replace(rule, alarm=Alarm("after", _seconds(step)))
         pattern: Pattern = test_with(graph, "event_multiply" if found.binds else "where", found.goal)
