@@ -2,9 +2,9 @@
 
     window_N(B, K, triple(I, S, P, O))   at the first step at which a triple lies in window I; K more steps follow
     ready_N(B, K, 0)                     at that step, after all of these
-    part_N(List, K)                      the list of them, then again at each of the steps that follow
-    ready_N(0), graph_N(Lists)           at each step, after all parts: the list of these
-    solutions_N(Lists, Values...)        a predicate: the query over the graphs of the lists
+    part_N(K, B, part(List))             the list of them, then again at each of the steps that follow
+    ready_N(0), graph_N(Parts)           at each step, after all parts: the list of these
+    solutions_N(Parts, Values...)        a predicate: the query over the graphs of the parts
 
 So a step costs what its parts do, not their triples, but for the query itself. A growing list takes time with the
 square of its length, hence the parts B. A query that reports what has come or gone since the step before finds the rows
@@ -60,7 +60,7 @@ _B, _X, _K, _J, _N, _T, _L = (Var(name) for name in ("B", "X", "K", "J", "N", "T
 _ANY = Var("_#1")
 _END = Const(0)
 _COUNTED = Compound(",", (Compound(">", (_K, _END)), Compound("is", (_J, Compound("-", (_K, Const(1)))))))
-_PARTS = 17  # a prime, so that regular times are spread over the parts
+_PARTS = 3  # of the triples of a step; a prime, so that regular times are spread over the parts
 _STEPS = read_clauses(f"""
 window_steps(Start, End, Range, Step, Origin, When, K, B) :-
     First is (round(End * 1000000) - Origin + Step - 1) div Step,
@@ -69,7 +69,7 @@ window_steps(Start, End, Range, Step, Origin, When, K, B) :-
     B is round(End * 1000000) mod {_PARTS}.
 """)
 _BEFORE = read_clauses("""
-rows_before(Ls, Rows) :- member(L, Ls), memberchk(before(Found), L), !, Rows = Found.
+rows_before(Parts, Rows) :- member(part(L), Parts), memberchk(before(Found), L), !, Rows = Found.
 rows_before(_, []).
 """)
 
@@ -91,7 +91,7 @@ class WindowTranslator:
         for dataset, place in _places(query):
             yield self._enter(query, number, dataset, place)
         yield from self._list(query, number, step, delay)
-        yield from self._report(query, number, step)
+        yield from self._report(query, number)
 
     def _enter(self, query: q.StreamQuery, number: int, dataset: q.Dataset, place: int) -> Rule:
         """Return the rule by which triples come into a window, at the first step that has them."""
@@ -114,16 +114,18 @@ class WindowTranslator:
 
     def _list(self, query: q.StreamQuery, number: int, step: int, delay: WindowDelay) -> Iterator[Rule]:
         """Yield the rules that keep what is in the windows, and list it at every step."""
-        window, part = _event("window", number, _B, _K, _X), _event("part", number, _L, _K)
+        window = _event("window", number, _B, _K, _X)
         yield from _wait(query, number, replace(window, args=(_B, _K, _ANY)), delay.parts, _B, _K)
+        part = _event("part", number, _K, _B, Compound("part", (_L,)))
         yield _collect(query, part, window, _event("ready", number, _B, _K, _END))
-        following = make_rule(replace(part, args=(_L, _J)), Condition("where", part, _COUNTED), query)
+        living = replace(part, args=(_K, _B, _X))
+        following = make_rule(replace(part, args=(_J, _B, _X)), Condition("where", living, _COUNTED), query)
         yield replace(following, alarm=Alarm("after", _seconds(step)))
-        some = replace(part, args=(_X, _ANY))
+        some = replace(part, args=(Var("_#1"), Var("_#2"), _X))
         yield from _wait(query, number, some, delay.whole)
         yield _collect(query, _event("graph", number, _L), some, _event("ready", number, _END))
 
-    def _report(self, query: q.StreamQuery, number: int, step: int) -> Iterator[Rule]:
+    def _report(self, query: q.StreamQuery, number: int) -> Iterator[Rule]:
         """Yield the rules of the heads of a query."""
         names = VariableNames()
         listed = Var(names.fresh("Window"))
@@ -131,12 +133,9 @@ class WindowTranslator:
         found = self._solutions(query, number, names, listed)
         word = query.registered[0] if query.registered is not None else "rstream"
         if word in ("istream", "dstream"):
-            found, rows = self._differences(word, number, names, listed, found)
-            remembered = Var(names.fresh("Rows"))
-            goal = conjunction((Compound(rows, (listed, remembered)), Compound("\\==", (remembered, ListTerm(())))))
-            head = _event("part", number, ListTerm((Compound("before", (remembered,)),)), _END)
-            rule = make_rule(head, Condition("where", graph, goal), query)
-            yield replace(rule, alarm=Alarm("after", _seconds(step)))
+            rows = _event("rows", number, *(Var(names.fresh(name)) for name in ("Rows", "Before")))
+            yield from self._remember(query, number, rows, names, graph, found)
+            graph, found = rows, self._difference(word, number, rows, names, found)
         pattern: Pattern = test_with(graph, "event_multiply" if found.binds else "where", found.goal)
         yield from report(query, number, Timed(pattern, found.sure, found.maybe), names, self.around)
 
@@ -162,29 +161,37 @@ class WindowTranslator:
         only = frozenset(kept)
         return Timeless((head,), found.sure & only, found.maybe & only)
 
-    def _differences(
-        self, word: str, number: int, names: VariableNames, listed: Var, found: Timeless
-    ) -> tuple[Timeless, str]:
-        """Return the call of what has come, or gone, since the step before, and the predicate of all rows of a step."""
+    def _remember(
+        self, query: q.StreamQuery, number: int, rows: EventPattern, names: VariableNames, graph: EventPattern,
+        found: Timeless,
+    ) -> Iterator[Rule]:  # fmt: skip
+        """Yield the rules of the rows of each step, beside those of the step before, which it finds in a part."""
         clauses = self.around.facts.clauses
         clauses.update(_BEFORE)
-        columns = [Var(name) for name in sorted(found.binds)]
-        cells = [Var(names.fresh(variable.name)) for variable in columns]
-        filled = (fill(variable, cell) for variable, cell in zip(columns, cells, strict=True))
-        here, there, other, some = (Var(names.fresh(name)) for name in ("Rows", "Before", "Other", "Found"))
-        rows = f"rows_{number}"
+        (listed,), (here, there) = graph.args, rows.args
+        cells = [Var(names.fresh(name)) for name in sorted(found.binds)]
+        filled = (fill(Var(name), cell) for name, cell in zip(sorted(found.binds), cells, strict=True))
+        some = Var(names.fresh("Found"))
         collected = Compound("findall", (ListTerm(tuple(cells)), conjunction((found.goal, *filled)), some))
-        clauses[Clause(Compound(rows, (listed, here)), conjunction((collected, Compound("sort", (some, here)))))] = None
-        head = Compound(f"{word}_{number}", (listed, *columns))
-        a, b = (here, there) if word == "istream" else (there, here)
-        goals = (
-            Compound(rows, (listed, here)),
-            Compound("rows_before", (listed, there)),
-            Compound("ord_subtract", (a, b, other)),
-            Compound("member", (ListTerm(tuple(columns)), other)),
-        )
-        clauses[Clause(head, conjunction(goals))] = None
-        return Timeless((head,), NONE, found.binds), rows
+        all_rows = Compound(rows.name, (listed, here))
+        clauses[Clause(all_rows, conjunction((collected, Compound("sort", (some, here)))))] = None
+        goal = conjunction((all_rows, Compound("rows_before", (listed, there))))
+        yield make_rule(rows, Condition("where", graph, goal), query)
+        before = Compound("part", (ListTerm((Compound("before", (here,)),)),))
+        some_rows = Condition("where", rows, Compound("\\==", (here, ListTerm(()))))
+        rule = make_rule(_event("part", number, _END, Const(_PARTS), before), some_rows, query)
+        yield replace(rule, alarm=Alarm("after", _seconds(step_of(query))))
+
+    def _difference(
+        self, word: str, number: int, rows: EventPattern, names: VariableNames, found: Timeless
+    ) -> Timeless:  # fmt: skip
+        """Return the call of what has come, or gone, since the step before."""
+        columns, other = tuple(map(Var, sorted(found.binds))), Var(names.fresh("Other"))
+        here, there = rows.args if word == "istream" else reversed(rows.args)
+        goals = (Compound("ord_subtract", (here, there, other)), Compound("member", (ListTerm(columns), other)))
+        head = Compound(f"{word}_{number}", (*rows.args, *columns))
+        self.around.facts.clauses[Clause(head, conjunction(goals))] = None
+        return Timeless((head,), NONE, found.binds)
 
 
 def step_of(query: q.StreamQuery) -> int:

@@ -4,9 +4,9 @@ An error is no error of the goal: the test fails, and the value stays unbound. A
 are unbound in the expression. `sparql_blank(Query, Label, [Start, End, name = V, ...], Node)` names a blank node of a
 template, for a solution on an interval in seconds.
 
-Windows: `sparql_graphs([[triple(I, S, P, O), ...], ...], Graphs)` makes the graphs of windows 0, 1, ..., and fails if
-all are empty; `sparql_triple(Graph, S, P, O)` finds triples; `sparql_groups(Row, [K = E, ...], Having, [V = E, ...],
-Rows, Values)` gives the values of each group of rows, with SPARQL's aggregates.
+Windows: `sparql_graphs([part([triple(I, S, P, O), ...]), ...], Graphs)` makes the graphs of windows 0, 1, ..., and
+fails if all are empty; `sparql_triple(Graph, S, P, O)` finds triples; `sparql_groups(Row, [K = E, ...], Having,
+[V = E, ...], Rows, Values)` gives the values of each group of rows, with SPARQL's aggregates.
 """
 
 from __future__ import annotations
@@ -88,7 +88,12 @@ def _are_graphs(machine: Machine, args: tuple[Term, ...]) -> bool:
     graphs = proper_list(args[1], machine)
     triples: list[list[GraphTriple]] = [[] for _ in graphs]
     for part in proper_list(args[0], machine):
-        for item in map(deref, proper_list(part, machine)):
+        match deref(part):
+            case ("part", listed):
+                items = proper_list(listed, machine)
+            case other:
+                raise type_error("part", other)
+        for item in map(deref, items):
             match item:
                 case ("triple", place, s, p, o) if place in range(len(graphs)):
                     triples[place].append((deref(s), deref(p), deref(o)))
