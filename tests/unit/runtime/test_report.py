@@ -388,3 +388,16 @@ def test_options_that_do_not_exist_are_refused() -> None:
         program.detect(rows, selct="fraud")
     with pytest.raises(etalis.InputError, match="E605: the program reports no event zzz"):
         program.detect(rows, select="zzz")
+
+
+def test_rules_that_listen_to_what_should_not_happen_are_silent() -> None:
+    program = etalis.compile("""
+        constraint late: order(Id) requires shipped(Id) after within 10.
+        sorry rule: on violated(late, Id) do raise(apology(Id)).
+        refused rule: on undelivered(pay, Effect) do raise(lost(Effect)).
+        other rule: on violated(late, Id, More) do raise(apology(Id, More)).
+    """)
+    engine = program.engine()
+    list(engine.run([("order", 1, 0), ("shipped", 1, 5)]))
+    engine.close()
+    assert [silent.rules for silent in engine.report().silent] == [("other",)]

@@ -9,6 +9,7 @@ from etalis.errors import Span
 from etalis.language.reactive.constraints import tells_violation
 from etalis.runtime.core import Core
 from etalis.runtime.lateness.watermark import atom_of
+from etalis.runtime.reactions.committing import UNDELIVERED
 from etalis.runtime.reporting.never_fired import Around, SilenceSearch, Why
 from etalis.runtime.reporting.report import RejectedEvents, Report, ReportError, Silent, failed_of, read_nowhere
 from etalis.runtime.ruleset import RuleSet
@@ -43,11 +44,15 @@ def refuse_silence(core: Core, found: Any) -> None:
 
 
 def _silent(rules: RuleSet, search: SilenceSearch) -> Iterator[Silent]:
-    """Yield the rules that never fired; those that wait for the same come together. Constraints are meant to hold."""
+    """Yield the rules that never fired; those that wait for the same come together.
+
+    That a constraint holds, and that no effect was refused, is as it should be; so rules that listen to it are silent.
+    """
+    hoped = {planned.head.kind for planned, rule in rules.rules if tells_violation(rule)} | {(UNDELIVERED, 2)}
     by_reason: dict[Why, list[tuple[str, Span | None]]] = {}
     for planned, rule in rules.rules:
         why = None if tells_violation(rule) else search.why(planned)
-        if why is not None:
+        if why is not None and why.missing not in hoped:
             by_reason.setdefault(why, []).append((planned.head.label, rule.span))
     for why, several in by_reason.items():
         labels = tuple(dict.fromkeys(label for label, _ in several))
