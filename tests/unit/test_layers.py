@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "testing": COLUMNS | CASES | {"lazy", "semantics", "spark", "api"},
     "cli": TABLES | CASES | {"why", "pictures", "spark", "pipeline", "testing", "api", "detect", "epsparql"},
 }
-API = {"__init__", "program", "engine", "sparql"}
+API = {"__init__", "program", "engine", "asked_engine", "sparql"}
 
 
 def layer_of(module: str) -> str:
