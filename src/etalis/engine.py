@@ -1,6 +1,7 @@
 """Engines as a host has them: one run of a program over a stream of events, and what may be asked and changed.
 
-`push`, `run`, `advance` and `close` are in `runtime/engine.py`; the parts that all of this works on are `engine.core`.
+`push`, `run`, `advance` and `close` are in `runtime/engine.py`, questions in `asked_engine.py`; the parts that all of
+this works on are `engine.core`.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 
+from etalis.asked_engine import AskedEngine
 from etalis.data.values import to_value
 from etalis.errors import InputError, OptionError, Problem
 from etalis.language.ground_terms import ground
@@ -25,7 +27,7 @@ from etalis.reactive.effects.transaction import Transaction
 from etalis.runtime.changes import Change
 from etalis.runtime.core import Ahead, Core, EngineOptions
 from etalis.runtime.delivery import Callback
-from etalis.runtime.engine import USUAL, RuntimeEngine
+from etalis.runtime.engine import USUAL
 from etalis.runtime.knowledge import solutions, solutions_at
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.limits.circuit_breaker import Broken
@@ -40,7 +42,7 @@ from etalis.tables.progress import BATCH, Pace, Tell
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 from etalis.temporal.record_columns import ColumnRows
-from etalis.temporal.time_input import to_instant, to_interval
+from etalis.temporal.time_input import to_instant
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,10 +51,6 @@ if TYPE_CHECKING:
     from etalis.program import Program
     from etalis.runtime.reactions.simulation import Simulation
     from etalis.tables.results.unfinished import Unfinished
-    from etalis.why.justification import Justification
-    from etalis.why.partial import PartialMatches
-    from etalis.why.repairing.data import Repair
-    from etalis.why.why_not import WhyNot
 
 C = TypeVar("C", bound=Callback)
 
@@ -68,7 +66,7 @@ def _explaining(core: Core, key: Key) -> Code:
     return run
 
 
-class Engine(RuntimeEngine):
+class Engine(AskedEngine):
     """One run of a program over a stream of events."""
 
     def __init__(self, program: Program, options: EngineOptions = USUAL) -> None:
@@ -470,48 +468,6 @@ class Engine(RuntimeEngine):
         return inspect(self.core.rules, self.core.disorder)
 
     @alone
-    def partial(
-        self, rule: str | None = None, key: Mapping[str, Any] | None = None, limit: int = 100
-    ) -> PartialMatches:  # fmt: skip
-        """Return the patterns that have begun, the fullest first: what is there, what is awaited, until when.
-
-        `rule` is a label or number, `key` gives values of variables: `engine.partial("fraud", {"Card": "c1"})`.
-        """
-        from etalis.why.partial import partial_matches  # of use where someone asks alone
-
-        return partial_matches(self.core.rules, rule, key, limit)
-
-    @overload
-    def justify(
-        self, event: Event | str, *, at: Any = None, interval: Any = None, all: Literal[False] = False,
-        limit: int = 100,
-    ) -> Justification: ...  # fmt: skip
-
-    @overload
-    def justify(
-        self, event: Event | str, *, at: Any = None, interval: Any = None, all: Literal[True], limit: int = 100
-    ) -> Iterator[Justification]: ...
-
-    @alone
-    def justify(
-        self, event: Event | str, *, at: Any = None, interval: Any = None, all: bool = False,  # noqa: A002
-        limit: int = 100,
-    ) -> Justification | Iterator[Justification]:  # fmt: skip
-        """Say why an event occurred: its rule, what it is made of, and what was tested, down to the inputs.
-
-        The event is one that was returned, or a pattern such as `fraud(c1, _)`: then the latest that occurred, `at` the
-        time it ended, on an `interval` (start, end). Needs an engine with `justification="full"`; at level `ids` the
-        inputs of a returned event are told by their numbers alone. With `all`, yield every derivation of that event,
-        the first by arrival first, up to a limit; the past is run once more for it, without its actions.
-        """
-        from etalis.why.justify import justify, justify_all
-
-        end, hull = None if at is None else to_instant(at), None if interval is None else to_interval(interval)
-        if all:
-            return justify_all(self.core, event, end, hull, limit)
-        return justify(self.core, event, end, hull)
-
-    @alone
     def picture(self) -> Picture:
         """Return a picture of the plan with how many instances wait in each place now."""
         from etalis.pictures.picture import Picture
@@ -520,76 +476,6 @@ class Engine(RuntimeEngine):
         rules, reached = self.core.rules, self.now
         title = "plan, before the first event" if reached is None else f"plan, what waits at {reached}"
         return Picture(draw_plan(explain_running(rules), count_stores(rules), title))
-
-    @alone
-    def timeline(self, *, title: str = "stream", dates: bool | None = None) -> Picture:
-        """Return a picture of the events of the run over time; a click on one in `to_html` shows why it occurred.
-
-        Needs an engine with `justification="full"`; what lies before its horizon is not drawn. Times are seconds or
-        `dates`; if nothing is said, those after 1973 are dates.
-        """
-        from etalis.pictures.picture import Picture
-        from etalis.pictures.scenes.stream import draw_stream
-        from etalis.runtime.record.past_events import PastEvents
-        from etalis.why.build import JustificationBuilder
-
-        past, builder = PastEvents(self.core), JustificationBuilder(self.core)
-        return Picture(
-            draw_stream(
-                past.received,
-                past.made,
-                numbers=past.numbers,
-                explain=lambda event: builder.event(past.raws[id(event)]),
-                title=title,
-                dates=dates,
-            )
-        )
-
-    @alone
-    def why_not(
-        self,
-        question: str,
-        *,
-        at: Any = None,
-        between: Any = None,
-        interval: Any = None,
-        limit: int = 3,
-        depth: int = 5,
-        budget: int = 100_000,
-        repair: bool = False,
-    ) -> WhyNot:
-        """Say why an event did not occur: of every rule that could have made it the attempts that came nearest.
-
-        The question is a pattern such as `fraud(c1, _)`; `at` and `between` (closed) speak of the event's end,
-        `interval` of start and end. `limit` attempts of each rule are told, missing parts that rules derive are asked
-        after to a `depth`, and the search takes at most `budget` steps. With `repair` the answer has that of
-        `Engine.repair`. Needs an engine with `justification="full"`.
-        """
-        from etalis.why.search.ask import why_not
-
-        times = _asked_times(at, between, interval)
-        found = why_not(self.core, question, **times, limit=limit, depth=depth, budget=budget)
-        found = replace(found, dates=self.core.evidence.shown.dates)
-        if not repair:
-            return found
-        from etalis.why.repairing.ask import ask_repair
-
-        return replace(found, repair=ask_repair(self.core, question, **times))
-
-    @alone
-    def repair(
-        self, question: str, *, at: Any = None, between: Any = None, interval: Any = None, runs: int = 200,
-        facts: bool = False,
-    ) -> Repair | None:  # fmt: skip
-        """Return the smallest change of the input by which an event would have occurred; None if none is found.
-
-        The question is that of `why_not`. Events are added, removed or moved in time, with `facts` facts are added too;
-        what is told was verified by a run of the changed history, at most so many `runs`, in which nothing is written.
-        """
-        from etalis.why.repairing.ask import ask_repair
-
-        found = ask_repair(self.core, question, runs=runs, facts=facts, **_asked_times(at, between, interval))
-        return None if found is None else replace(found, dates=self.core.evidence.shown.dates)
 
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""
@@ -607,10 +493,3 @@ class Engine(RuntimeEngine):
     def code(self) -> str:
         """Return the generated source."""
         return self.core.rules.code()
-
-
-def _asked_times(at: Any, between: Any, interval: Any) -> dict[str, Any]:
-    """Return the times of a question in microseconds, None where not given."""
-    pairs = {"between": between, "interval": interval}
-    read = {name: None if pair is None else to_interval(pair) for name, pair in pairs.items()}
-    return {"at": None if at is None else to_instant(at), **read}

@@ -7,7 +7,7 @@ entails. What is asked in time has its meaning (`epsparql.meaning`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from etalis.epsparql.meaning import StreamedTriple, meaning
 from etalis.epsparql.read import read_unit
 from etalis.epsparql.stream_entailment import close
 from etalis.logic.rdf.exact_terms import decode, encode
+from helpers.pyoxigraph_answers import Row, answers_in, worth
 from helpers.sensor_streams import MINUTE, PREFIXES, SPACE, SensorReading, SensorWorld, city, weather
 
 pytestmark = pytest.mark.filterwarnings("ignore::etalis.ProgramWarning")
@@ -121,11 +122,10 @@ def known(background: str) -> list[Triple]:
     return [(encode(q.subject), encode(q.predicate), encode(q.object)) for q in quads]
 
 
-def worth(term: Any) -> Any:
-    """Return a term as it is compared: numbers by value, rounded."""
-    if isinstance(term, ox.Literal) and term.datatype.value.rpartition("#")[2] in ("integer", "decimal", "double"):
-        return round(float(term.value), 9)
-    return None if term is None else str(term)
+def values_of(match: etalis.Event, names: Iterable[str]) -> Row:
+    """Return the values of a solution by their worth."""
+    terms = (match.bindings.get(name) for name in names)
+    return tuple(None if term is None else worth(encode(term)) for term in terms)
 
 
 def answers(query: str, about: SensorWorld) -> Rows:
@@ -138,10 +138,7 @@ def answers(query: str, about: SensorWorld) -> Rows:
         for match in engine.push_graph(PREFIXES + reading.turtle, at=reading.at, stream=reading.stream)
     ]
     names = program.queries[0].columns or ()
-    return {
-        (match.start, match.end, *(worth(match.bindings.get(name)) for name in names))
-        for match in [*found, *engine.close()]
-    }
+    return {(match.start, match.end, *values_of(match, names)) for match in [*found, *engine.close()]}
 
 
 def windows_of(query: str) -> dict[str | None, tuple[str, int, int]]:
@@ -179,15 +176,8 @@ def stepwise(query: str, about: SensorWorld) -> Rows:
         if None not in windows:
             store.extend(ox.Quad(*map(decode, triple)) for triple in close(background, rdfs=True))
         if any(sizes):
-            found |= {(now, now, *row) for row in ask(store, plain)}
+            found |= {(now, now, *row) for row in answers_in(store, plain, PREFIX)}
     return found
-
-
-def ask(store: ox.Store, query: str) -> Iterator[tuple[Any, ...]]:
-    result: Any = store.query(PREFIX + query)
-    if isinstance(result, ox.QueryBoolean):
-        return iter([()] if bool(result) else [])
-    return (tuple(worth(term) for term in row) for row in result)
 
 
 CASES = [
@@ -220,10 +210,7 @@ def test_a_pattern_in_time_has_its_meaning(query: str) -> None:
     about = world("weather")
     short = SensorWorld(about.readings[: len(about.readings) // 2], about.background)
     rows = meaning(read_unit(PREFIX + query), triples_in_time(short.readings), known(about.background)).rows
-    expected = {
-        (r.start // MICROSECONDS, r.end // MICROSECONDS, *(None if v is None else worth(decode(v)) for v in r.values))
-        for r in rows
-    }
+    expected = {(r.start // MICROSECONDS, r.end // MICROSECONDS, *map(worth, r.values)) for r in rows}
     assert expected
     assert answers(query, short) == expected
 
@@ -249,5 +236,5 @@ def test_a_mean_that_slides_has_a_value_at_every_reading() -> None:
     expected = set()
     for place, (at, _) in enumerate(values, 1):  # of one stamp they count one after the other
         inside = [(other, v) for other, v in values[:place] if other >= at - 30 * MINUTE]
-        expected.add((min(other for other, _ in inside), at, sum(v for _, v in inside), float(len(inside))))
+        expected.add((min(other for other, _ in inside), at, worth(sum(v for _, v in inside)), worth(len(inside))))
     assert answers(query, about) == expected

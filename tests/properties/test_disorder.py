@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from random import Random
 from unittest.mock import patch
 
 import pytest
@@ -54,10 +55,8 @@ def late_engine(tree: s.Tree, policy: str, bound: int, reporting: str) -> etalis
     return etalis.compile(print_program(tree), max_derivations=MOST, **flags).engine(policy=policy)
 
 
-@settings(max_examples=settings.default.max_examples // 5)
-@given(programs(), streams().filter(bool), policies(), st.randoms(use_true_random=False))
-def test_late_events_give_the_meaning_of_the_sorted_stream(tree, stream, policy, random) -> None:
-    """Shows definition 19.2."""
+def agree_when_late(tree: s.Tree, stream: list[Event], policy: str, random: Random) -> None:
+    """Check that events in a disorder of their own come to the meaning of the sorted stream."""
     text = print_program(tree)
     order = list(range(len(stream)))
     random.shuffle(order)
@@ -76,10 +75,8 @@ def test_late_events_give_the_meaning_of_the_sorted_stream(tree, stream, policy,
         assert net(found) == sorted(expected, key=sort_key), reporting
 
 
-@settings(max_examples=settings.default.max_examples // 5)
-@given(programs(), streams().filter(bool), policies(), st.data())
-def test_corrections_give_the_meaning_of_the_corrected_history(tree, stream, policy, data) -> None:
-    """Shows definition 20.2 and 20.3."""
+def agree_when_corrected(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    """Check that a stream of which some events are taken back comes to the meaning of the others."""
     text = print_program(tree)
     wrong = data.draw(st.lists(st.sampled_from(range(len(stream))), unique=True, max_size=4))
     moments = {i: data.draw(st.integers(i, len(stream) - 1)) for i in wrong}
@@ -100,6 +97,24 @@ def test_corrections_give_the_meaning_of_the_corrected_history(tree, stream, pol
         except LimitError:
             return
     assert net(found) == sorted(expected, key=sort_key)
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(programs(), streams().filter(bool), policies(), st.randoms(use_true_random=False))
+def test_late_events_give_the_meaning_of_the_sorted_stream(
+    tree: s.Tree, stream: list[Event], policy: str, random: Random
+) -> None:
+    """Shows definition 19.2."""
+    agree_when_late(tree, stream, policy, random)
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(programs(), streams().filter(bool), policies(), st.data())
+def test_corrections_give_the_meaning_of_the_corrected_history(
+    tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject
+) -> None:
+    """Shows definition 20.2 and 20.3."""
+    agree_when_corrected(tree, stream, policy, data)
 
 
 @settings(max_examples=settings.default.max_examples // 5)

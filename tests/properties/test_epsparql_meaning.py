@@ -7,7 +7,6 @@ from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
-from pyoxigraph import Quad, Store
 
 from etalis.data.values import Value
 from etalis.epsparql import syntax as s
@@ -18,9 +17,10 @@ from etalis.epsparql.scope import selected
 from etalis.epsparql.stream_entailment import close, entailed, schema_of
 from etalis.errors import ProgramError
 from etalis.language.syntax import Const, Var
-from etalis.logic.rdf.exact_terms import decode, encode, kind_of
+from etalis.logic.rdf.exact_terms import kind_of
 from helpers.epsparql_engine import run_case
-from helpers.epsparql_examples import PREFIXES, VOCABULARY
+from helpers.epsparql_examples import PREFIXES
+from helpers.pyoxigraph_answers import ask, draw_stepwise, worth
 from helpers.random_sparql import VARIABLES, BodyWriter, draw_graph
 from helpers.random_stream_queries import SECOND, RandomCase, draw_case, draw_windowed_case
 
@@ -61,48 +61,12 @@ def answers_of_pyoxigraph(case: RandomCase, query: str) -> set[tuple[Value | Non
     return ask(query, [*(e[:3] for e in case.elements), *case.background])
 
 
-HEADS = {
-    "?x ?y ?z": "",
-    "?x (COUNT(*) AS ?n)": "GROUP BY ?x",
-    "(COUNT(*) AS ?n) (COUNT(?v) AS ?m) (COUNT(DISTINCT ?y) AS ?k)": "",
-    "?y (SUM(?z) AS ?n) (AVG(?v) AS ?m)": "GROUP BY ?y",
-    "?x ?y (COUNT(DISTINCT *) AS ?n)": "GROUP BY ?x ?y HAVING (COUNT(*) > 1)",
-}
-
-
 @given(SEEDS)
 def test_a_window_is_its_graph_at_each_step(seed: int) -> None:
-    rng = Random(seed)
-    streamed, known = draw_graph(rng)
-    elements = [StreamedTriple(*t, None, "<http://x/s>", n, n) for t in streamed for n in [rng.randint(0, 20)]]
-    width, step, body = rng.choice((4, 6, 10)), rng.choice((2, 5, 7)), BodyWriter(rng).body()
-    head = rng.choice(tuple(HEADS))
-    if "|:" in body or "*" in body:  # of several ways by one path pyoxigraph counts one
-        head = "?x ?y ?z"
-    window = f"FROM STREAM <http://x/s> [RANGE {width} STEP {step}]"
-    unit = read_unit(f"SELECT {head} {window} {{ {body} }} {HEADS[head]}", prefixes=PREFIXES)
-    seconds = [e._replace(start=e.start * SECOND, end=e.end * SECOND) for e in elements]
-    found = {(row.end // SECOND, *map(worth, row.values)) for row in meaning(unit, seconds, known).rows}
-    expected = set()
-    for now in range(0, 40, step):
-        inside = [e[:3] for e in elements if now - width < e.start and e.end <= now]
-        if inside:
-            answers = ask(f"SELECT {head} {{ {body} }} {HEADS[head]}", [*inside, *known])
-            expected |= {(now, *row) for row in answers}
-    assert found == expected, unit
-
-
-def ask(query: str, triples: list[tuple[Value, Value, Value]]) -> set[tuple[Value | None, ...]]:
-    """Return what pyoxigraph answers over some triples, distinct rows by their worth."""
-    store = Store()
-    store.extend(Quad(*map(decode, triple)) for triple in triples)
-    answers = store.query(f"PREFIX : <{VOCABULARY}> {query}")
-    return {tuple(None if term is None else worth(encode(term)) for term in row) for row in answers}
-
-
-def worth(value: Value | None) -> Value | None:
-    """Return a number as its worth, rounded; other terms as they are."""
-    return ("number", round(float(value), 9)) if isinstance(value, int | float) else value
+    case = draw_stepwise(Random(seed))
+    unit = read_unit(case.query, prefixes=PREFIXES)
+    found = meaning(unit, case.elements, case.background).rows
+    assert {(row.end // SECOND, *map(worth, row.values)) for row in found} == case.answers(), case.query
 
 
 @given(SEEDS)

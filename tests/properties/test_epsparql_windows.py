@@ -7,24 +7,20 @@ from random import Random
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
-from pyoxigraph import Quad, Store
 
-from etalis.data.values import Value
 from etalis.epsparql.meaning import Answer, StreamedTriple, meaning
 from etalis.errors import ProgramError
 from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
-from etalis.logic.rdf.exact_terms import decode, encode
 from helpers.epsparql_engine import TREATMENTS, compile_case, run_case
 from helpers.epsparql_examples import VOCABULARY, name_alike
-from helpers.random_sparql import STREAMED, BodyWriter, draw_graph
+from helpers.pyoxigraph_answers import STREAM, draw_stepwise, worth
 from helpers.random_stream_queries import SECOND, RandomCase
 from helpers.random_windows import draw_windows
 
 pytestmark = pytest.mark.property
 
 SEEDS = st.integers(0, 10**9)
-STREAM = "<http://x/s>"
 NUMBERS = (1, 2, 3, 4, 0.1, 0.2, 2.5, "x", f"<{VOCABULARY}a>")
 
 
@@ -63,52 +59,12 @@ def test_a_translated_window_is_read_as_it_is_printed(seed: int) -> None:
         assert parse(print_program(tree)) == tree
 
 
-HEADS = {
-    "?x ?y ?z": "",
-    "?x (COUNT(*) AS ?n)": "GROUP BY ?x",
-    "(COUNT(*) AS ?n) (COUNT(?v) AS ?m) (COUNT(DISTINCT ?y) AS ?k)": "",
-    "?y (SUM(?z) AS ?n) (AVG(?v) AS ?m)": "GROUP BY ?y",
-    "?x ?y (COUNT(DISTINCT *) AS ?n)": "GROUP BY ?x ?y HAVING (COUNT(*) > 1)",
-}
-
-
 @given(seed=SEEDS)
 def test_a_step_answers_what_pyoxigraph_does_over_its_graph(seed: int) -> None:
-    rng = Random(seed)
-    streamed, background = draw_graph(rng)
-    moments = [rng.randint(0, 20) for _ in streamed]
-    elements = [
-        StreamedTriple(*t, None, STREAM, n * SECOND, n * SECOND) for t, n in zip(streamed, moments, strict=True)
-    ]
-    width, step = rng.choice((4, 6, 10)), rng.choice((2, 5, 7))
-    writer = BodyWriter(rng)
-    head, body = rng.choice(tuple(HEADS)), writer.body()
-    if rng.random() < 0.5:
-        word = rng.choice(("MINUS", "FILTER EXISTS", "FILTER NOT EXISTS"))
-        body += f" {word} {{ {writer.triple(STREAMED)} }}"
-    query = f"SELECT {head} FROM STREAM {STREAM} [RANGE {width} STEP {step}] {{ {body} }} {HEADS[head]}"
-    note(query)
-    rows, _ = run_case("pushed", query, elements, background)
-    expected = set()
-    for now in range(0, 40, step):
-        inside = [t for t, n in zip(streamed, moments, strict=True) if now - width < n <= now]
-        if inside:
-            answers = ask(f"SELECT {head} {{ {body} }} {HEADS[head]}", [*inside, *background])
-            expected |= {(now, *row) for row in answers}
-    assert {(row.end // SECOND, *map(worth, row.values)) for row in rows} == expected
-
-
-def ask(query: str, triples: list[tuple[Value, Value, Value]]) -> set[tuple[Value | None, ...]]:
-    """Return what pyoxigraph answers over some triples, distinct rows by their worth."""
-    store = Store()
-    store.extend(Quad(*map(decode, triple)) for triple in triples)
-    answers = store.query(f"PREFIX : <{VOCABULARY}> {query}")
-    return {tuple(None if term is None else worth(encode(term)) for term in row) for row in answers}
-
-
-def worth(value: Value | None) -> Value | None:
-    """Return a number as its worth, rounded; other terms as they are."""
-    return ("number", round(float(value), 9)) if isinstance(value, int | float) else value
+    case = draw_stepwise(Random(seed))
+    note(case.query)
+    rows, _ = run_case("pushed", case.query, case.elements, case.background)
+    assert {(row.end // SECOND, *map(worth, row.values)) for row in rows} == case.answers()
 
 
 ITEMS = (

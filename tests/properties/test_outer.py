@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 import etalis
-from etalis import Stamp
 from etalis.errors import LimitError, ProgramError
 from etalis.language import syntax as s
 from etalis.language.check.checks import check
@@ -18,12 +18,12 @@ from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
 from etalis.language.rules import known_events
 from etalis.semantics import steps as semantics
-from etalis.temporal.event import Event, Retraction, sort_key
+from etalis.temporal.event import Event
 from etalis.why.forms.json_form import from_json
 from helpers.justifications import checker_of, recorded
 from helpers.programs import KINDS, Shape, policies, programs, streams
 from properties.test_columns import check_meaning
-from properties.test_disorder import late_engine, lateness, net, short_histories
+from properties.test_disorder import agree_when_corrected, agree_when_late
 from properties.test_engine import MOST, agree, meaning, moment
 from properties.test_stages import PARTABLE, agree_in_stages, keyed_streams, staged_programs
 
@@ -83,49 +83,18 @@ def test_the_steps_come_to_the_least_model(tree: s.Tree, stream: list[Event]) ->
 @given(
     programs(JOINS).filter(is_sound), streams(JOINS).filter(bool), policies(JOINS), st.randoms(use_true_random=False)
 )
-def test_late_partners_take_rows_back(tree, stream, policy, random) -> None:
+def test_late_partners_take_rows_back(tree: s.Tree, stream: list[Event], policy: str, random: Random) -> None:
     """Shows definition 19.2 for parts that may be missing."""
-    text = print_program(tree)
-    order = list(range(len(stream)))
-    random.shuffle(order)
-    note(f"{policy}\n{text}\n{[stream[i] for i in order]}")
-    expected = meaning(text, stream, policy)
-    if expected is None:
-        return
-    for reporting in ("on_watermark", "on_arrival"):
-        with short_histories():
-            engine = late_engine(tree, policy, lateness(stream, order), reporting)
-            rows = ((stream[i].name, *stream[i].args, Stamp(moment(stream[i]), rank=i)) for i in order)
-            found = [*engine.run(rows), *engine.close()]
-        if reporting == "on_watermark":
-            assert not any(isinstance(change, Retraction) for change in found)
-        assert net(found) == sorted(expected, key=sort_key), reporting
+    agree_when_late(tree, stream, policy, random)
 
 
 @settings(max_examples=settings.default.max_examples // 10)
 @given(programs(JOINS).filter(is_sound), streams(JOINS).filter(bool), policies(JOINS), st.data())
-def test_partners_that_are_taken_back_leave_rows_alone(tree, stream, policy, data) -> None:
+def test_partners_that_are_taken_back_leave_rows_alone(
+    tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject
+) -> None:
     """Shows definition 20.2 for parts that may be missing."""
-    text = print_program(tree)
-    wrong = data.draw(st.lists(st.sampled_from(range(len(stream))), unique=True, max_size=4))
-    moments = {i: data.draw(st.integers(i, len(stream) - 1)) for i in wrong}
-    note(f"{policy}\n{text}\n{stream}\n{moments}")
-    right = [event for i, event in enumerate(stream) if i not in moments]
-    expected = meaning(text, right, policy)
-    if expected is None or meaning(text, stream, policy) is None:
-        return
-    with short_histories():
-        engine = etalis.compile(text, max_derivations=MOST, revision_flag="on").engine(policy=policy)
-        found: list[Event] = []
-        try:
-            for i, event in enumerate(stream):
-                found += engine.push(event.name, *event.args, at=Stamp(moment(event), id=i))
-                for wanted in [x for x, when in moments.items() if when == i]:
-                    found += engine.retract(wanted)
-            found += engine.close()
-        except LimitError:
-            return
-    assert net(found) == sorted(expected, key=sort_key)
+    agree_when_corrected(tree, stream, policy, data)
 
 
 @settings(max_examples=settings.default.max_examples // 5)

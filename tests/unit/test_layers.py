@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "testing": COLUMNS | CASES | {"lazy", "semantics", "spark", "api"},
     "cli": TABLES | CASES | {"why", "pictures", "spark", "pipeline", "testing", "api", "detect", "epsparql"},
 }
-API = {"__init__", "program", "engine", "sparql", "effects"}
+API = {"__init__", "program", "engine", "asked_engine", "sparql", "effects"}
 
 
 def layer_of(module: str) -> str:

@@ -144,11 +144,8 @@ def read_moment(text: str | None, option: str) -> int | float | str | None:
             return number(text)
         except ValueError:
             continue
-    try:
+    with _as_option(option):
         to_instant(text)
-    except EtalisError as error:
-        problem = error.problems[0]
-        raise typer.BadParameter(f"{problem.message}: {problem.hint}", param_hint=option) from None
     return text
 
 
@@ -157,9 +154,16 @@ def read_interval(given: tuple[str, str] | None, option: str) -> tuple[object, o
     if given is None:
         return None
     found = read_moment(given[0], option), read_moment(given[1], option)
-    try:
+    with _as_option(option):
         to_interval(found)
+    return found
+
+
+@contextmanager
+def _as_option(option: str) -> Iterator[None]:
+    """Refuse a time that is none as a wrong value of an option."""
+    try:
+        yield
     except EtalisError as error:
         problem = error.problems[0]
         raise typer.BadParameter(f"{problem.message}: {problem.hint}", param_hint=option) from None
-    return found
