@@ -45,7 +45,8 @@ class Routing:
 
 
 def _listed(labels: Sequence[str]) -> str:
-    return f"{'rule' if len(labels) == 1 else 'rules'} {', '.join(labels)}"
+    several = list(dict.fromkeys(labels))  # rules may have one label
+    return f"{'rule' if len(several) == 1 else 'rules'} {', '.join(several)}"
 
 
 def choose(
