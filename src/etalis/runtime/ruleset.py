@@ -40,13 +40,15 @@ from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
 from etalis.runtime.codegen.source import Code
+from etalis.runtime.deadlines.timers import Owner, Pending
+from etalis.runtime.deadlines.unmatched import Unmatched
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.limits.circuit_breaker import Breaker
-from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.store import Doubles, count_instances
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
-from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, State
+from etalis.runtime.state import BEGINNING, NEVER, Made, Raw, State
 from etalis.temporal.event import Event
 from etalis.temporal.relation import relations
 

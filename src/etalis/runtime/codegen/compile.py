@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, assert_never
 
 from etalis.data.values import format_atom
@@ -457,8 +458,8 @@ class Compiler:
             with code.block("else:"):
                 code(f"{group}.append({instance})")
         if matched:
-            with code.block(f"if not ({matched}):"):
-                code(f"{code.constant(self.special.unmatched(entry))}.wait({key}, {instance})")
+            with nullcontext() if matched == "False" else code.block(f"if not ({matched}):"):
+                self.special.write_wait(code, entry, key, instance, t1, t2)
         keep = self.retention(entry, place)
         if keep is not None:
             fifo = code.constant(self.remember(entry, f"fifo{place}", stores.Fifo))

@@ -221,10 +221,11 @@ class Probe:
         if own is not None:
             self.compiler.store(self.code, self.entry, self.place, self.names, self.key, self.x1, self.x2, matched)
 
-    def has_met(self, candidate: str) -> None:
-        """Write that a candidate has a partner, where one that has none matches alone."""
+    def have_met(self, candidates: str) -> None:
+        """Write that some candidates have a partner, where those that have none match alone."""
         if self.unmatched is not None:
-            self.code(f"{self.code.constant(self.unmatched)}.meet({self.at}, {candidate})")
+            groups, meet = map(self.code.constant, (self.unmatched.groups, self.unmatched.meet))
+            self.code(f"if {self.at} in {groups}: {meet}({self.at}, {candidates})")
 
     def match_alone(self, matched: str) -> None:
         """Write that an instance without a partner matches alone, where that is known on its arrival."""
@@ -275,7 +276,7 @@ class Probe:
 
     def _match_one(self, y: str, tests: Passing, names: Names, start: str, end: str) -> None:
         self.consumed()
-        self.has_met(y)
+        self.have_met(f"({y},)")
         self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
 
     def _try_only(self, y: str, condition: str) -> None:
@@ -363,13 +364,15 @@ class Probe:
         tests, names, start, end = self.passing()
         condition = " and ".join(tests.expressions) or "True"
         consume = node.policy.consume
-        is_asked = node.policy.keep == "unmatched" or self.is_alone or self.compiler.awaits(self.entry, self.place)
+        is_outer = self.is_alone or self.compiler.awaits(self.entry, self.place)
+        is_asked = node.policy.keep == "unmatched" or is_outer or self.unmatched is not None
         if is_asked:
             code(f"{hits} = ()")
         self.find(g)
-        if not (consume or is_asked or self.unmatched or tests.actions) and self.compiler.heads.may_gather(self.entry):
-            self._gather(g, tests, names, start, end)
-            self.keep_waiting(own)
+        if not (consume or tests.actions) and self.compiler.heads.may_gather(self.entry):
+            self._gather(g, hits if is_asked else None, tests, names, start, end)
+            self._keep_after(hits, own)
+            self.match_alone(hits)
             return
         with code.block(f"if {g} is not None:"):
             with code.block(f"if type({g}) is tuple:"):
@@ -385,7 +388,6 @@ class Probe:
                         with code.block(f"if {ahead}:"):
                             code("break")
                     with code.block(f"if {condition}:"):
-                        self.has_met(y)
                         self.compiler.multiplied(code, self.entry, tests, names, start, end)
         self._keep_after(hits, own)
         self.match_alone(hits)
@@ -428,16 +430,19 @@ class Probe:
                     code("break")
             with code.block(f"if {' and '.join(tests.expressions) or 'True'}:"):
                 code.add(f"{name}.append({y if name == hits else candidate})" for name in dict.fromkeys([hits, found]))
-        if consume:
+        if consume or self.unmatched is not None:
             with code.block(f"if {hits}:"):
-                self._leave(g, hits, code.constant(self.other))
+                if consume:
+                    self._leave(g, hits, code.constant(self.other))
+                self.have_met(hits)
         with code.block(f"for {candidate} in reversed({found}):"):
             code(self.unpack(y))
-            self.has_met(y)
             self.compiler.multiplied(code, self.entry, tests, names, start, end)
 
-    def _gather(self, g: str, tests: Passing, names: Names, start: str, end: str) -> None:
+    def _gather(self, g: str, hits: str | None, tests: Passing, names: Names, start: str, end: str) -> None:
         """Make the events of all candidates in one pass; then see which are new, and put them in order.
+
+        The candidates themselves are `hits`, where anyone asks for them.
 
         Where starts rise or fall all the way, as those of candidates do as a rule, events differ, and are in order,
         by their starts alone.
@@ -448,11 +453,15 @@ class Probe:
         with code.block(f"if {g} is not None:"):
             code.add(self.loop.before)
             self._gather_each(
-                f"({g},) if type({g}) is tuple else {f'reversed({g})' if back else g}", back, tests, names, start, end
-            )
+                f"({g},) if type({g}) is tuple else {f'reversed({g})' if back else g}",
+                hits, back, tests, names, start, end,
+            )  # fmt: skip
+            if self.unmatched is not None:
+                with code.block(f"if {hits}:"):
+                    self.have_met(str(hits))
 
     def _gather_each(
-        self, group: str, back: str | None, tests: Passing, names: Names, start: str, end: str
+        self, group: str, hits: str | None, back: str | None, tests: Passing, names: Names, start: str, end: str
     ) -> None:  # fmt: skip
         code, ahead = self.code, None if back else self.beyond()
         code.loop, self.loop.gathers = self.loop, True
@@ -461,12 +470,18 @@ class Probe:
         last = code.fresh("p")
         if is_apart:
             code(f"{last} = {before}")
-        top = len(code.lines)
-        with code.block(f"for {tuple_of([*self.locals, self.y1, self.y2])} in {group}:"):
+        top, y = len(code.lines), code.fresh("y")
+        if hits is not None:
+            code(f"{hits} = []")
+        with code.block(f"for {tuple_of([*self.locals, self.y1, self.y2]) if hits is None else y} in {group}:"):
+            if hits is not None:
+                code(self.unpack(y))
             if back or ahead:
                 with code.block(f"if {back or ahead}:"):
                     code("break")
             with code.block(f"if {' and '.join(tests.expressions) or 'True'}:"):
+                if hits is not None:
+                    code(f"{hits}.append({y})")
                 if is_apart and not start.isidentifier():
                     local = code.fresh("s")
                     code(f"{local} = {start}")
@@ -521,10 +536,7 @@ class Probe:
         with self.code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
             if self.node.policy.consume:
                 self._leave(g, hits, other)
-            if self.unmatched is not None:
-                y = self.code.fresh("y")
-                with self.code.block(f"for {y} in {hits}:"):
-                    self.has_met(y)
+            self.have_met(hits)
             self.compiler.multiplied(self.code, self.entry, passing, names, first, self.x2)
         if passing.expressions:
             with self.code.block("else:"):

@@ -15,8 +15,10 @@ from etalis.runtime.codegen.aggregates.folds import Folds
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.ropes import together
 from etalis.runtime.codegen.source import Code, tuple_of
+from etalis.runtime.deadlines.unmatched import Unmatched
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Slider
-from etalis.runtime.operators.base import Unmatched, Values, Waiter
+from etalis.runtime.operators.base import Values
 from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, JudgedBlockers, LooseBlockers, latest_start
 from etalis.runtime.operators.chains import Limits
 from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
@@ -186,13 +188,37 @@ class Special:
         assert node.relation.alone is not None
         place = 0 if node.alone == "left" else 1
         columns = compiler.columns(entry, place)
-        found = Unmatched(
-            window=window_of(node.tests) if node.relation.alone[place] == "in its window" else None,
-            by_start=not node.relation.sequential, values=sum(not name.startswith("$") for name in columns),
+        in_window = node.relation.alone[place] == "in its window"
+        return Unmatched(
+            side=f"side{place}", window=window_of(node.tests) if in_window else None,
+            by_start=not node.relation.sequential,
+            level=0 if node.relation.sequential else compiler.levels.get(id(node), 1),
             emit=self._lone_emitter(entry, place, columns), schedule=compiler.state.schedule, place=entry.key,
         )  # fmt: skip
-        found.level = 0 if node.relation.sequential else compiler.levels.get(id(node), 1)
-        return found
+
+    def write_wait(self, code: Code, entry: Wired, key: str, instance: str, t1: str, t2: str) -> None:
+        """Write that an instance without a partner waits for one; an instant has its timer in a lane."""
+        unmatched, state = self.unmatched(entry), self.compiler.state
+        lane = unmatched.lane(state.timers) if t1 == t2 else None
+        if lane is None:
+            code(f"{code.constant(unmatched)}.wait({key}, {instance})")
+            return
+        group, groups = code.fresh("g"), code.constant(unmatched.groups)
+        code(f"{group} = {groups}.get({key})")
+        code(f"if {group} is None: {groups}[{key}] = [{instance}]")
+        code(f"else: {group}.append({instance})")
+        due = t2
+        if unmatched.window is not None:
+            due = code.fresh("t")
+            code(f"{due} = {t2} + {code.constant(unmatched.window)}")
+        shared, timers = code.constant(state), code.constant(state.timers)
+        number = f"{shared}.sequence"
+        if unmatched.level:
+            number = f"{number} + {code.constant(unmatched.first_number())}"
+        code(f"{shared}.sequence += 1")
+        what = f"{code.constant(unmatched)}, ({key}, {instance}), {shared}.tag"
+        code(f"{code.constant(lane)}.append(({due}, -{t2}, {number}, {what}))")
+        code(f"if {due} < {timers}.due: {timers}.due = {due}")
 
     def _lone_emitter(self, entry: Wired, place: int, columns: Sequence[str]) -> Callable[..., None]:
         """Return the function (key, instance, end) that hands on an instance without a partner."""

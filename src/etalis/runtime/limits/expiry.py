@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from etalis.plan import algebra as p
+from etalis.runtime.deadlines.unmatched import Unmatched
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder, Slider
-from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.partition_state import fifos_of, held_by
 from etalis.runtime.operators.repetition import Repeater, Runner

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.network import Wired
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder
-from etalis.runtime.operators.base import Shelf, Waiter
+from etalis.runtime.operators.base import Shelf
 from etalis.runtime.operators.repetition import Repeater
 from etalis.runtime.operators.store import Newest, leave, members
 from etalis.runtime.reporting.inspection import labels_of
@@ -135,7 +136,8 @@ def _drop(part: Any, rules: RuleSet, quota: Quota) -> int:
         case Repeater(lefts=shelf) | Folder(openers=shelf):
             _drop_shelved(shelf, quota)
         case Waiter():
-            rules.state.set_timers([t for t in rules.state.timers if t[3] is not part or not quota.takes(t[4][-1])])
+            timers = rules.state.timers
+            timers.replace([t for t in timers if t[3] is not part or not quota.takes(t[4][-1])])
     return quota.taken - before
 
 

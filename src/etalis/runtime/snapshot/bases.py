@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from etalis.runtime.deadlines.unmatched import Unmatched, share_instances
 from etalis.runtime.operators.partition_state import fifos_of, logs_of, tables_of
 from etalis.runtime.revision.history import RulePartitions
 from etalis.runtime.revision.revision import Revision
@@ -68,6 +69,11 @@ def load_bases(revision: Revision, part: Callable[[str], RulePartitions], book: 
 
 def _load_epoch(epoch: str, rows: list[tuple[Any, ...]], names: Names, book: Book) -> list[tuple[Base, Content]]:
     tables = [_by_base(book, ("base table", epoch, *where, i)) for where, i, _ in _stores(names, tables_of)]
+    stores = dict(zip([where for where, _, _ in _stores(names, tables_of)], tables, strict=True))
+    for (node, name), part in names.parts.items():
+        if isinstance(part, Unmatched):
+            for base, groups in stores[node, name].items():
+                share_instances(dict(groups), dict(stores[node, part.side].get(base, ())))
     fifos = [_by_base(book, ("base fifo", epoch, *where, i)) for where, i, _ in _stores(names, fifos_of)]
     logs = [_by_base(book, ("base log", epoch, *where, i)) for where, i, _ in _stores(names, logs_of)]
     owners = {names.owner(place): place for place in names.owners}

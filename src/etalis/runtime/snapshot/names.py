@@ -18,8 +18,8 @@ from etalis.plan import algebra as p
 from etalis.plan.bindings import NodeShape
 from etalis.plan.sharing import count_leaves
 from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
+from etalis.runtime.deadlines.timers import PENDING
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import PENDING
 
 
 def spell(x: Any) -> str:

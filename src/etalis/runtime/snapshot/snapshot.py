@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.errors import Problem, SnapshotError
 from etalis.language.steps import Occur
+from etalis.runtime.deadlines.timers import Timer
+from etalis.runtime.deadlines.unmatched import Unmatched, share_instances
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.partition_state import fifos_of, logs_of, tables_of
@@ -25,7 +27,6 @@ from etalis.runtime.snapshot.rule_epochs import load_epochs
 from etalis.runtime.snapshot.rules import load_rules, save_rules
 from etalis.runtime.snapshot.sections import Book
 from etalis.runtime.snapshot.stores import form_of, pair_columns, pair_content, table_columns, table_content
-from etalis.runtime.state import Timer
 from etalis.temporal.event import Event, EventKind, new_event
 
 if TYPE_CHECKING:
@@ -176,6 +177,9 @@ def _load_stores(plan: SnapshotNames, book: Book, same: bool) -> Restored:
         part = plan.parts.get((node, part_name))
         if part is not None:
             _load_part(kind, part, int(place), book, name)
+    for (node, _), part in plan.parts.items():
+        if isinstance(part, Unmatched):
+            share_instances(part.groups, plan.parts[node, part.side])
     return _compare(plan, book, same)
 
 
@@ -220,7 +224,7 @@ def _load_part(kind: str, part: Any, place: int, book: Book, name: Name) -> None
 def _save_timers(core: Core, plan: SnapshotNames, book: Book) -> None:
     """Write the timers of every owner that still lives."""
     by_owner: dict[str, list[tuple[Any, ...]]] = {}
-    for due, since, sequence, owner, payload, tag in sorted(core.state.timers, key=lambda timer: timer[:3]):
+    for due, since, sequence, owner, payload, tag in core.state.timers.in_order():
         if _lives(owner, plan) and (tag is None or tag.alive):
             row = (due, since, sequence, *plan.partitions.place(tag), *payload)
             by_owner.setdefault(plan.owner(owner.place), []).append(row)
@@ -242,10 +246,7 @@ def _load_timers(core: Core, plan: SnapshotNames, book: Book) -> None:
                 (due, since, sequence, owner, tuple(payload), plan.partitions.tag(part, key, alive))
                 for due, since, sequence, part, key, alive, *payload in book.rows(name)
             ]
-    state = core.state
-    state.timers[:] = sorted(timers, key=lambda timer: timer[:3])
-    if timers:
-        state.due = state.timers[0][0]
+    core.state.timers.replace(timers)
 
 
 def _save_events(core: Core, book: Book) -> None:

@@ -164,7 +164,7 @@ class FastPath:
         code, state = source.code, source.code.constant(self.state)
         if self.passes_time:
             code("due = ()")
-            with code.block(f"if t > {state}.due:"):
+            with code.block(f"if t > {code.constant(self.state.timers)}.due:"):
                 code.add([f"{source.kept} = {source.clock}"] if source.kept != source.clock else [])
                 code(f"due = {code.constant(self.core.run_loop.reach_now)}(t)")
         for clock in dict.fromkeys([source.clock, *([] if self.in_turn else [source.kept])]):

@@ -1,0 +1,48 @@
+"""Absences that are known at a deadline: `A not within d B`, whatever its operands (definition 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from etalis.runtime.operators.base import Emit, Values
+from etalis.runtime.operators.blockers import Blockers, JudgedBlockers, LooseBlockers
+
+
+class Waiter:
+    """Left sides whose deadline is to come: each is a match at its deadline if nothing blocked it."""
+
+    level = 0
+
+    def __init__(
+        self, *, duration: int, blockers: Blockers | LooseBlockers, key: Callable[[Values], Any], emit: Emit,
+        schedule: Callable[..., None], place: Hashable, judge: Callable[..., bool] | None = None,
+        asked: Callable[[Values], Values] = lambda values: values,
+    ) -> None:  # fmt: skip
+        self.judge = judge
+        self.asked = asked
+        self.place = place
+        self.duration = duration
+        self.blockers = blockers
+        self.key = key
+        self.emit = emit
+        self.schedule = schedule
+        self.alive = True
+
+    def on_left(self, *instance: Any) -> None:
+        """Set the deadline of one left side."""
+        end = instance[-1]
+        self.schedule(end + self.duration, end, self, instance)
+
+    def stands(self, payload: Values) -> bool:
+        """Tell whether nothing has blocked a left side, and the rule is still there."""
+        return self.alive and not self._is_blocked(payload[:-2], payload[-1], payload[-1] + self.duration + 1)
+
+    def _is_blocked(self, values: Values, low: int, high: int) -> bool:
+        if self.judge is not None and isinstance(self.blockers, JudgedBlockers):
+            return self.blockers.hit_judged(self.key(values), low, high, self.judge, self.asked(values))
+        return self.blockers.hit(self.key(values), low, high)
+
+    def fire(self, payload: Values) -> None:
+        """Report a left side whose time has passed."""
+        self.emit(*payload[:-2], payload[-2], payload[-1] + self.duration)
