@@ -125,6 +125,9 @@ class State:
             timer[3].fire(timer[4])
 
 
+FEW = 4
+
+
 class Made:
     """The events of one name and arity made at the current stamp: each (atom, interval) is made once.
 
@@ -149,7 +152,7 @@ class Made:
         if self.stamp != raw[0]:
             self.stamp, self.first = raw[0], raw
             return True
-        return self.add((raw[1], *raw[3 : 3 + arity]), arity)
+        return self.add(raw, arity)
 
     def discard(self, identity: Raw, arity: int) -> None:
         """Forget an event of this stamp: it was not made after all."""
@@ -158,9 +161,15 @@ class Made:
         if not seen:
             self.reset()
 
-    def add(self, identity: Raw, arity: int) -> bool:
-        """Note a further event of this stamp; tell whether it is new."""
+    def add(self, raw: Raw, arity: int) -> bool:
+        """Note a further event of this stamp; tell whether it is new, as one of few is that begins when none did."""
+        if self.seen_at != self.stamp:
+            several = self.first if type(self.first) is list else [self.first]
+            if len(several) <= FEW and raw[1] not in [other[1] for other in several]:
+                self.first = [*several, raw]
+                return True
         seen = self.seen if self.seen_at == self.stamp else self.identities(arity)
+        identity = (raw[1], *raw[3 : 3 + arity])
         if identity in seen:
             return False
         seen.add(identity)

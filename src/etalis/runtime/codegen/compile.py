@@ -428,6 +428,11 @@ class Compiler:
             local, text = code.fresh("i"), instance
             code(f"{local} = {text}")
             instance = local
+        keep = self.retention(entry, place)
+        fifo = "" if keep is None else code.constant(self.remember(entry, f"fifo{place}", stores.Fifo))
+        if keep == 0:
+            code.groups.pop((id(self.side(entry, place)), key), "")
+            code(f"if {t2} > {fifo}.due: {code.constant(stores.expire_past)}({where}, {fifo}, {t2})")
         if self.meets_itself(entry):
             event = f"{code.constant(self.state)}.current"
             code(f"{code.constant(stores.put_newest_for)}({where}, {key}, {instance}, {event}, {code.constant(once)})")
@@ -460,10 +465,9 @@ class Compiler:
         if matched:
             with nullcontext() if matched == "False" else code.block(f"if not ({matched}):"):
                 self.special.write_wait(code, entry, key, instance, t1, t2)
-        keep = self.retention(entry, place)
         if keep is not None:
-            fifo = code.constant(self.remember(entry, f"fifo{place}", stores.Fifo))
             code(f"{fifo}.append(({t2}, {key}))")
+        if keep:
             with code.block(f"if {t2} > {fifo}.due:"):
                 stays = not node.policy.consume
                 code(f"{code.constant(stores.expire_lot)}({where}, {fifo}, {t2}, {code.constant(keep)}, {stays})")

@@ -221,11 +221,16 @@ class Probe:
         if own is not None:
             self.compiler.store(self.code, self.entry, self.place, self.names, self.key, self.x1, self.x2, matched)
 
-    def have_met(self, candidates: str) -> None:
-        """Write that some candidates have a partner, where those that have none match alone."""
+    def has_met(self, candidate: str) -> None:
+        """Write that a candidate has a partner, where one that has none matches alone."""
         if self.unmatched is not None:
-            groups, meet = map(self.code.constant, (self.unmatched.groups, self.unmatched.meet))
-            self.code(f"if {self.at} in {groups}: {meet}({self.at}, {candidates})")
+            self.code(f"{self.code.constant(self.unmatched.met)}[id({candidate})] = {candidate}")
+
+    def trim_met(self) -> None:
+        """Write that what has met a partner long ago is forgotten."""
+        if self.unmatched is not None:
+            unmatched, met = map(self.code.constant, (self.unmatched, self.unmatched.met))
+            self.code(f"if len({met}) > {unmatched}.trim_at: {unmatched}.trim()")
 
     def match_alone(self, matched: str) -> None:
         """Write that an instance without a partner matches alone, where that is known on its arrival."""
@@ -276,7 +281,8 @@ class Probe:
 
     def _match_one(self, y: str, tests: Passing, names: Names, start: str, end: str) -> None:
         self.consumed()
-        self.have_met(f"({y},)")
+        self.has_met(y)
+        self.trim_met()
         self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
 
     def _try_only(self, y: str, condition: str) -> None:
@@ -364,8 +370,7 @@ class Probe:
         tests, names, start, end = self.passing()
         condition = " and ".join(tests.expressions) or "True"
         consume = node.policy.consume
-        is_outer = self.is_alone or self.compiler.awaits(self.entry, self.place)
-        is_asked = node.policy.keep == "unmatched" or is_outer or self.unmatched is not None
+        is_asked = node.policy.keep == "unmatched" or self.is_alone or self.compiler.awaits(self.entry, self.place)
         if is_asked:
             code(f"{hits} = ()")
         self.find(g)
@@ -388,7 +393,9 @@ class Probe:
                         with code.block(f"if {ahead}:"):
                             code("break")
                     with code.block(f"if {condition}:"):
+                        self.has_met(y)
                         self.compiler.multiplied(code, self.entry, tests, names, start, end)
+            self.trim_met()
         self._keep_after(hits, own)
         self.match_alone(hits)
 
@@ -430,13 +437,12 @@ class Probe:
                     code("break")
             with code.block(f"if {' and '.join(tests.expressions) or 'True'}:"):
                 code.add(f"{name}.append({y if name == hits else candidate})" for name in dict.fromkeys([hits, found]))
-        if consume or self.unmatched is not None:
+        if consume:
             with code.block(f"if {hits}:"):
-                if consume:
-                    self._leave(g, hits, code.constant(self.other))
-                self.have_met(hits)
+                self._leave(g, hits, code.constant(self.other))
         with code.block(f"for {candidate} in reversed({found}):"):
             code(self.unpack(y))
+            self.has_met(y)
             self.compiler.multiplied(code, self.entry, tests, names, start, end)
 
     def _gather(self, g: str, hits: str | None, tests: Passing, names: Names, start: str, end: str) -> None:
@@ -456,9 +462,7 @@ class Probe:
                 f"({g},) if type({g}) is tuple else {f'reversed({g})' if back else g}",
                 hits, back, tests, names, start, end,
             )  # fmt: skip
-            if self.unmatched is not None:
-                with code.block(f"if {hits}:"):
-                    self.have_met(str(hits))
+            self.trim_met()
 
     def _gather_each(
         self, group: str, hits: str | None, back: str | None, tests: Passing, names: Names, start: str, end: str
@@ -473,8 +477,9 @@ class Probe:
         top, y = len(code.lines), code.fresh("y")
         if hits is not None:
             code(f"{hits} = []")
-        with code.block(f"for {tuple_of([*self.locals, self.y1, self.y2]) if hits is None else y} in {group}:"):
-            if hits is not None:
+        is_whole = hits is not None or self.unmatched is not None
+        with code.block(f"for {y if is_whole else tuple_of([*self.locals, self.y1, self.y2])} in {group}:"):
+            if is_whole:
                 code(self.unpack(y))
             if back or ahead:
                 with code.block(f"if {back or ahead}:"):
@@ -482,6 +487,7 @@ class Probe:
             with code.block(f"if {' and '.join(tests.expressions) or 'True'}:"):
                 if hits is not None:
                     code(f"{hits}.append({y})")
+                self.has_met(y)
                 if is_apart and not start.isidentifier():
                     local = code.fresh("s")
                     code(f"{local} = {start}")
@@ -536,7 +542,11 @@ class Probe:
         with self.code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
             if self.node.policy.consume:
                 self._leave(g, hits, other)
-            self.have_met(hits)
+            if self.unmatched is not None:
+                y = self.code.fresh("y")
+                with self.code.block(f"for {y} in {hits}:"):
+                    self.has_met(y)
+                self.trim_met()
             self.compiler.multiplied(self.code, self.entry, passing, names, first, self.x2)
         if passing.expressions:
             with self.code.block("else:"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from heapq import heappush
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -187,48 +188,51 @@ class Special:
         assert isinstance(node, p.Join)
         assert node.relation.alone is not None
         place = 0 if node.alone == "left" else 1
-        columns = compiler.columns(entry, place)
         in_window = node.relation.alone[place] == "in its window"
         return Unmatched(
             side=f"side{place}", window=window_of(node.tests) if in_window else None,
             by_start=not node.relation.sequential,
             level=0 if node.relation.sequential else compiler.levels.get(id(node), 1),
-            emit=self._lone_emitter(entry, place, columns), schedule=compiler.state.schedule, place=entry.key,
+            emit=self._lone_emitter(entry), timers=compiler.state.timers, place=entry.key,
         )  # fmt: skip
 
     def write_wait(self, code: Code, entry: Wired, key: str, instance: str, t1: str, t2: str) -> None:
-        """Write that an instance without a partner waits for one; an instant has its timer in a lane."""
+        """Write that an instance without a partner waits for one, until its timer falls due."""
         unmatched, state = self.unmatched(entry), self.compiler.state
-        lane = unmatched.lane(state.timers) if t1 == t2 else None
-        if lane is None:
-            code(f"{code.constant(unmatched)}.wait({key}, {instance})")
-            return
-        group, groups = code.fresh("g"), code.constant(unmatched.groups)
-        code(f"{group} = {groups}.get({key})")
-        code(f"if {group} is None: {groups}[{key}] = [{instance}]")
-        code(f"else: {group}.append({instance})")
         due = t2
         if unmatched.window is not None:
             due = code.fresh("t")
-            code(f"{due} = {t2} + {code.constant(unmatched.window)}")
+            code(f"{due} = {t1} + {code.constant(unmatched.window)}")
         shared, timers = code.constant(state), code.constant(state.timers)
         number = f"{shared}.sequence"
         if unmatched.level:
             number = f"{number} + {code.constant(unmatched.first_number())}"
         code(f"{shared}.sequence += 1")
-        what = f"{code.constant(unmatched)}, ({key}, {instance}), {shared}.tag"
-        code(f"{code.constant(lane)}.append(({due}, -{t2}, {number}, {what}))")
+        since = t1 if unmatched.by_start else t2
+        timer = f"({due}, -{since}, {number}, {code.constant(unmatched)}, ({key}, {instance}), {shared}.tag)"
+        lane = unmatched.lane() if t1 == t2 else None
+        if lane is None:
+            code(f"{code.constant(heappush)}({code.constant(state.timers.heap)}, {timer})")
+        else:
+            code(f"{code.constant(lane)}.append({timer})")
         code(f"if {due} < {timers}.due: {timers}.due = {due}")
 
-    def _lone_emitter(self, entry: Wired, place: int, columns: Sequence[str]) -> Callable[..., None]:
+    def _lone_emitter(self, entry: Wired) -> Callable[..., None]:
         """Return the function (key, instance, end) that hands on an instance without a partner."""
-        code, compiler = Code(["q", "y", "t2"]), self.compiler
-        keys = compiler.join_keys(entry)
-        values = {v: "q" if len(keys.names) == 1 else f"q[{i}]" for i, v in enumerate(keys.shared)}
+        code = Code(["q", "y", "t2"])
+        self.write_alone(code, entry, "q", "y", "t2")
+        return self.compiler.finish(code, "without a partner")
+
+    def write_alone(self, code: Code, entry: Wired, key: str, instance: str, t2: str) -> None:
+        """Write that an instance without a partner is handed on, by its key and the moment when that is known."""
+        compiler, node = self.compiler, entry.node
+        assert isinstance(node, p.Join)
+        place = 0 if node.alone == "left" else 1
+        keys, columns = compiler.join_keys(entry), compiler.columns(entry, place)
+        values = {v: key if len(keys.names) == 1 else f"{key}[{i}]" for i, v in enumerate(keys.shared)}
         values |= {v: code.fresh("y") for v in columns}
-        code(f"{tuple_of([*(values[v] for v in columns), 't1', '_'])} = y")
-        compiler.deliver_alone(code, entry, together(values, p.children(entry.node)[place]), "t1", "t2")
-        return compiler.finish(code, "without a partner")
+        code(f"{tuple_of([*(values[v] for v in columns), 't1', '_'])} = {instance}")
+        compiler.deliver_alone(code, entry, together(values, p.children(node)[place]), "t1", t2)
 
     def _write_latest(self, code: Code, lines: list[str], blockers: Blockers, key: str, high: str) -> str:
         """Write once for all candidates when the last blocker began that ended before a moment; return its name."""

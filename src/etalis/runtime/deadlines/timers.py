@@ -24,8 +24,12 @@ class Owner(Protocol):
     place: Hashable
     level: int  # of what is due together and since one moment, the lower first
 
+    def awaits(self, payload: Any) -> bool:
+        """Tell whether what was set may still come to something, as far as is known."""
+        ...
+
     def stands(self, payload: Any) -> bool:
-        """Decide whether what was set still holds when it falls due; it is fired then."""
+        """Tell whether what was set holds when it falls due: asked once, before it is fired."""
         ...
 
     def fire(self, payload: Any) -> None:
@@ -38,6 +42,11 @@ class Pending:
 
     place: Hashable = PENDING
     level = 0
+
+    def awaits(self, payload: Any) -> bool:
+        """Other rules are run again when it is settled."""
+        del payload
+        return True
 
     def stands(self, payload: Any) -> bool:
         """Nothing is left to happen in the engine that runs."""
@@ -66,22 +75,22 @@ Lane: TypeAlias = deque[Timer]
 class Timers:
     """All timers of an engine; `due` is when the first falls due."""
 
-    __slots__ = ("_heap", "_known", "_lanes", "due")
+    __slots__ = ("_known", "due", "heap", "lanes")
 
     def __init__(self) -> None:
         self.due = NEVER
-        self._heap: list[Timer] = []
-        self._lanes: list[Lane] = []
+        self.heap: list[Timer] = []  # and lanes: generated code knows them
+        self.lanes: list[Lane] = []
         self._known: dict[tuple[int, int], Lane] = {}
 
     def __iter__(self) -> Iterator[Timer]:
         """Yield all timers, in no order."""
-        yield from self._heap
-        for lane in self._lanes:
+        yield from self.heap
+        for lane in self.lanes:
             yield from lane
 
     def __len__(self) -> int:
-        return len(self._heap) + sum(map(len, self._lanes))
+        return len(self.heap) + sum(map(len, self.lanes))
 
     def in_order(self) -> list[Timer]:
         """Return all timers, the first due first."""
@@ -90,21 +99,21 @@ class Timers:
     def lane(self, after: int, level: int) -> Lane | None:
         """Return the lane of what falls due so long after it is set; None where there are too many lanes already."""
         found = self._known.get((after, level))
-        if found is None and len(self._lanes) < MOST_LANES:
+        if found is None and len(self.lanes) < MOST_LANES:
             found = self._known[after, level] = deque()
-            self._lanes.append(found)
+            self.lanes.append(found)
         return found
 
     def add(self, timer: Timer) -> None:
         """Set a timer that may be due before others."""
-        heappush(self._heap, timer)
+        heappush(self.heap, timer)
         if timer[0] < self.due:
             self.due = timer[0]
 
     def first(self) -> Timer | None:
         """Return what falls due first."""
-        found = self._heap[0] if self._heap else None
-        for lane in self._lanes:
+        found = self.heap[0] if self.heap else None
+        for lane in self.lanes:
             if lane and (found is None or lane[0] < found):
                 found = lane[0]
         return found
@@ -116,9 +125,9 @@ class Timers:
         return found
 
     def _pop(self) -> Timer:
-        heap, source = self._heap, None
+        heap, source = self.heap, None
         found = heap[0] if heap else None
-        for lane in self._lanes:
+        for lane in self.lanes:
             if lane and (found is None or lane[0] < found):
                 found, source = lane[0], lane
         return heappop(heap) if source is None else source.popleft()
@@ -135,16 +144,16 @@ class Timers:
             (step if following[5] is tag else others).append(self._pop())
             following = self.first()
         for timer in others:
-            heappush(self._heap, timer)
+            heappush(self.heap, timer)
         self.due = due if others else NEVER if following is None else following[0]
         return step
 
     def replace(self, timers: Iterable[Timer]) -> None:
         """Let other timers take the place of all."""
         found = sorted(timers, key=_place)
-        for lane in self._lanes:
+        for lane in self.lanes:
             lane.clear()
-        self._heap[:] = found
+        self.heap[:] = found
         self._look()
 
     def _look(self) -> None:

@@ -34,6 +34,11 @@ class Waiter:
         end = instance[-1]
         self.schedule(end + self.duration, end, self, instance)
 
+    def awaits(self, payload: Values) -> bool:
+        """What has blocked a left side is found when that falls due."""
+        del payload
+        return True
+
     def stands(self, payload: Values) -> bool:
         """Tell whether nothing has blocked a left side, and the rule is still there."""
         return self.alive and not self._is_blocked(payload[:-2], payload[-1], payload[-1] + self.duration + 1)

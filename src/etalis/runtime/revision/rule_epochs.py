@@ -97,6 +97,7 @@ class Shelves:
             [(place, i) for place, part in parts for i in range(len(of(part)))] for of in (tables_of, fifos_of, logs_of)
         ]
         self.owners = rules.timer_owners()
+        self.unmatched = [part for _, part in parts if isinstance(part, Unmatched)]
         self.state = rules.state
         self._is_plain = all(isinstance(part, _PLAIN) for _, part in parts)
 
@@ -110,7 +111,7 @@ class Shelves:
             tuple([table.copy() for table in self.tables]),
             tuple([tuple(fifo) for fifo in self.fifos]),
             tuple([log.copy() for log in self.logs]),
-            tuple((t[0], -t[1], t[3].place, t[4]) for t in self.state.timers.in_order()),
+            tuple((t[0], -t[1], t[3].place, t[4]) for t in self.state.timers.in_order() if t[3].awaits(t[4])),
             self.state.now,
         )
 
@@ -123,6 +124,8 @@ class Shelves:
             fifo.clear()
         for log in self.logs:
             log.clear()
+        for part in self.unmatched:
+            part.met.clear()
         self.state.timers.replace(())
         return content
 

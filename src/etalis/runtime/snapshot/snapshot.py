@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from etalis.errors import Problem, SnapshotError
 from etalis.language.steps import Occur
 from etalis.runtime.deadlines.timers import Timer
-from etalis.runtime.deadlines.unmatched import Unmatched, share_instances
+from etalis.runtime.deadlines.unmatched import Unmatched, shared_with
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.partition_state import fifos_of, logs_of, tables_of
@@ -177,9 +177,6 @@ def _load_stores(plan: SnapshotNames, book: Book, same: bool) -> Restored:
         part = plan.parts.get((node, part_name))
         if part is not None:
             _load_part(kind, part, int(place), book, name)
-    for (node, _), part in plan.parts.items():
-        if isinstance(part, Unmatched):
-            share_instances(part.groups, plan.parts[node, part.side])
     return _compare(plan, book, same)
 
 
@@ -225,7 +222,7 @@ def _save_timers(core: Core, plan: SnapshotNames, book: Book) -> None:
     """Write the timers of every owner that still lives."""
     by_owner: dict[str, list[tuple[Any, ...]]] = {}
     for due, since, sequence, owner, payload, tag in core.state.timers.in_order():
-        if _lives(owner, plan) and (tag is None or tag.alive):
+        if _lives(owner, plan) and owner.awaits(payload) and (tag is None or tag.alive):
             row = (due, since, sequence, *plan.partitions.place(tag), *payload)
             by_owner.setdefault(plan.owner(owner.place), []).append(row)
     for name, rows in by_owner.items():
@@ -242,9 +239,13 @@ def _load_timers(core: Core, plan: SnapshotNames, book: Book) -> None:
     for name in book.names("timers"):
         owner = owners.get(name[1])
         if owner is not None:
+            rows = book.rows(name)
+            payloads: list[tuple[Any, ...]] = [tuple(row[6:]) for row in rows]
+            if isinstance(owner, Unmatched):
+                payloads = shared_with(plan.parts[name[1], owner.side], payloads)
             timers += [
-                (due, since, sequence, owner, tuple(payload), plan.partitions.tag(part, key, alive))
-                for due, since, sequence, part, key, alive, *payload in book.rows(name)
+                (due, since, sequence, owner, payload, plan.partitions.tag(part, key, alive))
+                for (due, since, sequence, part, key, alive, *_), payload in zip(rows, payloads, strict=True)
             ]
     core.state.timers.replace(timers)
 

@@ -45,7 +45,7 @@ class EventOffer:
     def write(self, output: MatchOutput, kind: Kind) -> None:
         """Write that an event is offered, and what that causes handed out: at once, where nothing else follows."""
         code, leaves, top = output.code, self.leaves.get(kind, []), len(output.code.lines)
-        is_last = self._is_written(kind) and not any(map(self._follows, self.heads_of(leaves)))
+        is_last = self._is_written(kind) and not any(map(self.follows, self.heads_of(leaves)))
         makers = [leaf for leaf in leaves if not _only_waits(self.compiler, leaf)]
         is_one = is_last and len(makers) == 1 and _ends_there(self.compiler, makers[0])
         is_at_once = is_one and makers[0] is leaves[-1] and not self.passes_time
@@ -115,7 +115,7 @@ class EventOffer:
                     waiting.append(reader.target)
         return found
 
-    def _follows(self, rule: PlannedRule) -> bool:
+    def follows(self, rule: PlannedRule) -> bool:
         """Tell whether anything is done with the events of a rule but to report them."""
         kind, rules = rule.head.kind, self.rules
         return kind in rules.processors or rules.log is not None or rules.heads.kind(rule).reported is not True

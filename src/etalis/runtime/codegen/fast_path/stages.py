@@ -25,6 +25,7 @@ from etalis.runtime.codegen.fast_path.inputs import (
     Taker,
     places,
 )
+from etalis.runtime.codegen.fast_path.lapse import write_lapse
 from etalis.runtime.codegen.fast_path.matches import EventOffer, Kind
 from etalis.runtime.codegen.fast_path.records import NamedReader
 from etalis.runtime.codegen.fast_path.times import Moments
@@ -166,7 +167,7 @@ class FastPath:
             code("due = ()")
             with code.block(f"if t > {code.constant(self.state.timers)}.due:"):
                 code.add([f"{source.kept} = {source.clock}"] if source.kept != source.clock else [])
-                code(f"due = {code.constant(self.core.run_loop.reach_now)}(t)")
+                code(f"due = {code.constant(self.lapse)}(t)")
         for clock in dict.fromkeys([source.clock, *([] if self.in_turn else [source.kept])]):
             code(f"{clock} = t")
         if self.rules.traced and self.in_turn:
@@ -195,6 +196,11 @@ class FastPath:
                     with code.block("if due:"):
                         code.add(source.all_of("due"))
                 code(source.done)
+
+    @cached_property
+    def lapse(self) -> Callable[[int], Any]:
+        """The function that lets pass what is due before an event."""
+        return write_lapse(self.rules, self.core.run_loop, self.matches)
 
     @cached_property
     def take_unread(self) -> Callable[..., Any]:
