@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 NEVER = 1 << 200
 LEVELS = 48  # bits of a timer's sequence below its level
-MOST_LANES = 16
+MOST_LANES = 4  # a heap finds the first of many sooner
 PENDING = "pending"
 
 

@@ -1,7 +1,8 @@
 """Load shedding: drops the instances that have waited longest, where an engine has more than it may.
 
 Law: what is dropped makes nothing come about that would not have come about otherwise, as far as policies choose
-nothing. So what an absence, a repetition or an aggregate looks at stays, and so does all that it is made of.
+nothing. So what an absence, a repetition, an aggregate or an outer join looks at stays, and so does all that it is
+made of.
 """
 
 from __future__ import annotations
@@ -90,7 +91,10 @@ def _is_looked_at(entry: Wired, kinds: set[Kind]) -> bool:
     """Tell whether anything that reads an entry's matches, however far, asks for more than that there is one."""
     waiting = [entry]
     while waiting:
-        for reader in waiting.pop().readers:
+        one = waiting.pop()
+        if isinstance(one.node, p.Join) and one.node.alone is not None:
+            return True
+        for reader in one.readers:
             match reader.kind, reader.target:
                 case "negated", _:
                     return True
