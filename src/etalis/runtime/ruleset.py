@@ -44,7 +44,7 @@ from etalis.runtime.deadlines.timers import Owner, Pending
 from etalis.runtime.deadlines.unmatched import Unmatched
 from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.limits.circuit_breaker import Breaker
-from etalis.runtime.operators.blockers import Blockers
+from etalis.runtime.operators.blockers import Blockers, JudgedBlockers
 from etalis.runtime.operators.store import Doubles, count_instances
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
@@ -279,7 +279,9 @@ class RuleSet:
 
     def keys_are(self, positions: Mapping[tuple[str, int], int]) -> bool:
         """Tell whether everything that waits stands under the bare value of a partition's key."""
-        bare = all(isinstance(part, dict | deque | Blockers | Doubles) for part in self.memory.values())
+        parts = self.memory.values()
+        bare = all(isinstance(part, dict | deque | Blockers | Doubles) for part in parts)
+        bare = bare and not any(isinstance(part, JudgedBlockers) for part in parts)
         joins = [e for e in self.wiring.entries if isinstance(e.node, p.Join)]
         absent = [t for e in self.wiring.entries for t in p.tests(e.node) if isinstance(t, p.Absent)]
         sources = [e.node for e in self.wiring.leaves if isinstance(e.node, p.Source)]

@@ -11,6 +11,7 @@ from etalis.language import syntax as s
 from etalis.logic.inline.scope import normal
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
+from etalis.plan.blocking import equal_variables
 from etalis.plan.retention import window_of
 from etalis.runtime.codegen.aggregates.folds import Folds
 from etalis.runtime.codegen.passing import Passing
@@ -20,7 +21,14 @@ from etalis.runtime.deadlines.unmatched import Unmatched
 from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.base import Values
-from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, JudgedBlockers, LooseBlockers, latest_start
+from etalis.runtime.operators.blockers import (
+    BEFORE_TIME,
+    Blockers,
+    JudgedBlockers,
+    LooseBlockers,
+    LooseJudgedBlockers,
+    latest_start,
+)
 from etalis.runtime.operators.chains import Limits
 from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
 from etalis.runtime.operators.repetition import Repeater, Runner
@@ -58,11 +66,12 @@ class Special:
 
     def _new_blockers(self, entry: Wired, place: int) -> Blockers | LooseBlockers:
         test = self.test_of(entry, place)
+        keep, sure = self._blocking_time(entry, test), self._sure_negative(entry, place)
+        is_loose = not all(v in entry.sure and v in sure for v in test.joined)
         if test.conditions:
-            return JudgedBlockers(self._blocking_time(entry, test))
-        if not all(v in entry.sure and v in self._sure_negative(entry, place) for v in test.joined):
-            return LooseBlockers(self._blocking_time(entry, test))
-        keep = self._blocking_time(entry, test)
+            return LooseJudgedBlockers(keep) if is_loose else JudgedBlockers(keep)
+        if is_loose:
+            return LooseBlockers(keep)
         if isinstance(test, p.Absent) and test.kind != "before":
             return Blockers(keep, False, self._watched(entry, test) if keep is None else None)
         return Blockers(keep, keep is None, None)
@@ -72,6 +81,15 @@ class Special:
         if isinstance(test, p.Deadline):
             return test.duration
         return test.window if test.kind == "before" else window_of(p.tests(entry.node))
+
+    def key_variables(self, entry: Wired, place: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return by what the blockers of an absence stand: variables of them, and the same of a match."""
+        test = self.test_of(entry, place)
+        if not isinstance(self.blockers(entry, place), JudgedBlockers):
+            return test.joined, test.joined
+        sure = self._sure_negative(entry, place)
+        pairs = [(theirs, mine) for theirs, mine in equal_variables(test) if theirs in sure and mine in entry.sure]
+        return (*test.joined, *(theirs for theirs, _ in pairs)), (*test.joined, *(mine for _, mine in pairs))
 
     def _sure_negative(self, entry: Wired, place: int) -> frozenset[str]:
         child = entry.negated[place]
@@ -103,11 +121,13 @@ class Special:
     def block(self, code: Code, entry: Wired, place: int, child: Wired, names: Names, t1: str, t2: str) -> None:
         """Write what an occurrence of a negated pattern does: note it."""
         del child
-        blockers = self.blockers(entry, place)
-        test = self.test_of(entry, place)
-        key = self.key(blockers, [names[v] for v in (*test.joined, *test.brought)])
-        if not isinstance(blockers, Blockers):
-            code(f"{code.constant(blockers)}.add({key}, {t1}, {t2})")
+        blockers, test = self.blockers(entry, place), self.test_of(entry, place)
+        key = self.key(blockers, [names[v] for v in self.key_variables(entry, place)[0]])
+        values = f"({''.join(f'{names[v]}, ' for v in (*test.joined, *test.brought))})"
+        if isinstance(blockers, LooseBlockers):
+            code(f"{code.constant(blockers)}.add({values}, {t1}, {t2})")
+        elif isinstance(blockers, JudgedBlockers):
+            code(f"{code.constant(blockers)}.add({key}, {values}, {t1}, {t2})")
         elif blockers.watched is None:
             self._write_blocker(code, blockers, key, t1, t2)
         else:
@@ -135,7 +155,7 @@ class Special:
     ) -> str:
         """Return the test that nothing blocks a match."""
         blockers = self.blockers(entry, place)
-        key = self.key(blockers, [names[v] for v in test.joined])
+        key = self.key(blockers, [names[v] for v in self.key_variables(entry, place)[1]])
         if test.kind == "gap":
             bounds = low, high
         elif test.kind == "inside":
@@ -305,8 +325,9 @@ class Special:
     def _waiter(self, entry: Wired, node: p.Deadline) -> Waiter:
         blockers = self.blockers(entry, len(p.negated(node)) - 1)
         exports = node.left.exports
-        pick = picker(exports, node.joined)
-        scalar = len(node.joined) == 1 and isinstance(blockers, Blockers)
+        keys = self.key_variables(entry, len(p.negated(node)) - 1)[1]
+        pick = picker(exports, keys)
+        scalar = len(keys) == 1 and isinstance(blockers, Blockers)
         key: Callable[[Values], Any] = (lambda values: pick(values)[0]) if scalar else pick
         emit = self.compiler.emitter(entry, exports)
         schedule = self.compiler.state.schedule

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from etalis.runtime.operators.base import Emit, Values
-from etalis.runtime.operators.blockers import Blockers, JudgedBlockers, LooseBlockers
+from etalis.runtime.operators.blockers import Blockers, JudgedBlockers, LooseBlockers, LooseJudgedBlockers
 
 
 class Waiter:
@@ -44,7 +44,7 @@ class Waiter:
         return self.alive and not self._is_blocked(payload[:-2], payload[-1], payload[-1] + self.duration + 1)
 
     def _is_blocked(self, values: Values, low: int, high: int) -> bool:
-        if self.judge is not None and isinstance(self.blockers, JudgedBlockers):
+        if self.judge is not None and isinstance(self.blockers, JudgedBlockers | LooseJudgedBlockers):
             return self.blockers.hit_judged(self.key(values), low, high, self.judge, self.asked(values))
         return self.blockers.hit(self.key(values), low, high)
 
