@@ -39,6 +39,7 @@ from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
+from etalis.runtime.codegen.rule_code import RuleCode
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.deadlines.timers import Owner, Pending
 from etalis.runtime.deadlines.unmatched import Unmatched
@@ -176,7 +177,7 @@ class RuleSet:
         self.wiring = Wiring([planned for planned, _ in self.rules])
         self.heads.raises = self.traced and self.acts
         self.heads.makers = Counter(r.head.kind for r, _ in self.rules)
-        compiler = self.compiler = Compiler(
+        base = RuleCode(
             self.wiring,
             self.state,
             self.memory,
@@ -189,10 +190,11 @@ class RuleSet:
             find_levels([planned.head for planned, _ in self.rules], self.program.made_levels),
         )
         if self.settings.justification_limit is not None:
-            compiler.told = self.settings.justification_limit
-        self.processors = compiler.processors()
+            base.told = self.settings.justification_limit
+        self.compiler = Compiler(base)
+        self.processors = self.compiler.processors()
         self.ticks = self.compile_ticks(self.wiring.leaves)
-        self.log = compiler.log()
+        self.log = base.log()
         heads = [r.head.kind for r, _ in self.rules]
         self.listened = {*self.processors, *heads, *self.learned}
         for kind, changes in self.learned.items():
@@ -206,8 +208,8 @@ class RuleSet:
             made.feeds = self.processors.get((made.name, made.arity))
             if made.feeds is None and self.log is not None:
                 made.feeds = _nothing
-        self.sources = compiler.sources
-        self.numbered = self.log is not None or compiler.reads_numbers()
+        self.sources = base.sources
+        self.numbered = self.log is not None or base.reads_numbers()
         self.has_timers = any(p.falls_due(e.node) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules
         )
@@ -259,7 +261,7 @@ class RuleSet:
                 code = Code([])
                 time = code.constant(leaf.node.time)
                 compiler.deliver(code, leaf, compiler.marks(code, leaf.node.exports), time, time)
-                found.append((leaf.node.time, compiler.finish(code, "time point")))
+                found.append((leaf.node.time, compiler.base.finish(code, "time point")))
         found = [tick for tick in found if tick[0] > self.state.now]
         return sorted(found, key=lambda tick: tick[0])[::-1]
 
@@ -279,7 +281,7 @@ class RuleSet:
 
     def keys_are(self, positions: Mapping[tuple[str, int], int]) -> bool:
         """Tell whether everything that waits stands under the bare value of a partition's key."""
-        parts = self.memory.values()
+        parts, stores = self.memory.values(), self.compiler.stores
         bare = all(isinstance(part, dict | deque | Blockers | Doubles) for part in parts)
         bare = bare and not any(isinstance(part, JudgedBlockers) for part in parts)
         joins = [e for e in self.wiring.entries if isinstance(e.node, p.Join)]
@@ -287,7 +289,7 @@ class RuleSet:
         sources = [e.node for e in self.wiring.leaves if isinstance(e.node, p.Source)]
         return (
             bare
-            and all(len(self.compiler.shared_key(join)) == len(self.compiler.keys(join)) == 1 for join in joins)
+            and all(len(stores.shared_key(join)) == len(stores.keys(join)) == 1 for join in joins)
             and all(len(test.joined) == 1 for test in absent)
             and all(
                 isinstance(node.args[positions[kind]], Var)

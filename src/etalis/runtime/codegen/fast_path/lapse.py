@@ -26,7 +26,7 @@ def write_lapse(rules: RuleSet, run_loop: RunLoop, offer: EventOffer) -> Callabl
     """Return the function that lets pass what is due before a moment, and returns what is reported."""
     entry = _only_owner(rules, offer)
     timers = rules.state.timers
-    lane = None if entry is None else rules.compiler.special.unmatched(entry).lane()
+    lane = None if entry is None else rules.compiler.outer.unmatched(entry).lane()
     if entry is None or lane is None:
         return run_loop.reach_now
     code = Code(["t"])
@@ -43,12 +43,12 @@ def write_lapse(rules: RuleSet, run_loop: RunLoop, offer: EventOffer) -> Callabl
     with code.block("if len(found) > begin + 1:"):
         code(f"{code.constant(_sort_step)}(found, begin)")
     code(f"return {code.constant(run_loop.report)}(found) if found else ()")
-    return rules.compiler.finish(code, "lapse")
+    return rules.compiler.base.finish(code, "lapse")
 
 
 def _write_loop(code: Code, compiler: Compiler, entry: Wired, source: str, pop: str) -> None:
     """Write that all that is due before `t` is taken from a source, and those without a partner are handed on."""
-    met = code.constant(compiler.special.unmatched(entry).met)
+    met = code.constant(compiler.outer.unmatched(entry).met)
     with code.block(f"while {source} and {source}[0][0] < t:"):
         code(f"(ends, back, _, _, (q, y), _) = {pop}")
         with code.block(f"if {met}.pop(id(y), None) is not None:"):
@@ -58,8 +58,8 @@ def _write_loop(code: Code, compiler: Compiler, entry: Wired, source: str, pop: 
                 code(f"{code.constant(_sort_step)}(found, begin)")
             code("(due, since, begin) = (ends, back, len(found))")
         code.collects = "found"
-        compiler.special.write_alone(code, entry, "q", "y", "ends")
-    code(f"{code.constant(compiler.state.timers)}.due = {source}[0][0] if {source} else {code.constant(NEVER)}")
+        compiler.outer.write_due(code, entry, "q", "y", "ends")
+    code(f"{code.constant(compiler.base.state.timers)}.due = {source}[0][0] if {source} else {code.constant(NEVER)}")
 
 
 def _sort_step(found: list[Raw], begin: int) -> None:

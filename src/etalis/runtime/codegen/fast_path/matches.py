@@ -37,7 +37,7 @@ class EventOffer:
         self.report = run_loop.report
         self.queue = rules.state.queue
         self.leaves: dict[Kind, list[Wired]] = {}
-        for leaf in self.compiler.wiring.leaves:
+        for leaf in self.compiler.base.wiring.leaves:
             if isinstance(leaf.node, p.Source):
                 self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
         self.are_few = sum(map(len, self.leaves.values())) <= MOST_LEAVES
@@ -136,7 +136,7 @@ def _only_waits(compiler: Compiler, entry: Wired) -> bool:
         match reader.kind, None if reader.kind == "head" else reader.target.node:
             case "negated", _:
                 continue
-            case _, p.Join() if not compiler.probes(reader.target, reader.place):
+            case _, p.Join() if not compiler.stores.probes(reader.target, reader.place):
                 continue
             case _, p.Filter() | p.Union() if _only_waits(compiler, reader.target):
                 continue
@@ -167,8 +167,8 @@ def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
             case p.Join(alone="left" | "right"):
                 return False
             case p.Join(policy=policy, tests=tests):
-                probes = compiler.probes(target, reader.place)
-                is_stored = compiler.retention(target, reader.place) != NEVER_STORED
+                probes = compiler.stores.probes(target, reader.place)
+                is_stored = compiler.stores.retention(target, reader.place) != NEVER_STORED
                 leaves_last = policy.keep == "unmatched" or not is_stored
                 single = policy.select in ("earliest", "latest") and leaves_last
                 if not single or _multiplies(tests) or (probes and probed):
