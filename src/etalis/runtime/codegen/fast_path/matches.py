@@ -90,7 +90,8 @@ class EventOffer:
                 with code.block(f"if {found}:"):
                     code(f"{queue}.extend({found})")
             with code.block(f"if {queue}{due}:"):
-                code.add(output.all_of(f"{before}{code.constant(self.settle)}()"))
+                settled = f"{before}{code.constant(self.settle)}()"
+                code.add(output.all_of(f"({settled} if {queue} else due)" if due else settled))
             return
         if rounds:
             with code.block(f"if {' or '.join(rounds)}:"):
