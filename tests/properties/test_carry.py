@@ -152,7 +152,7 @@ def check_held(found: Engine, expected: Engine) -> None:
             key = (entry.key, f"side{place}")
             mine, wanted = ours.get(key, {}), theirs.get(key, {})
             assert all(held(group) == sorted(held(group), key=rank) for group in mine.values())
-            keep = found.core.rules.compiler.retention(entry, place)
+            keep = found.core.rules.compiler.stores.retention(entry, place)
             since = None if keep is None else found.core.state.now - keep
             a, b = map(waiting, (mine, wanted))
             instants = waits_as_instant(entry.node.relation, place)

@@ -18,8 +18,9 @@ from etalis.columnar.operators.deadline import DeadlineOperator
 from etalis.columnar.state.base import KeptField, Link
 from etalis.columnar.state.links import by_end
 from etalis.runtime.codegen.heads import Ring
-from etalis.runtime.operators.base import Waiter
-from etalis.runtime.state import NEVER, State, Timer
+from etalis.runtime.deadlines.timers import Timer
+from etalis.runtime.deadlines.waiter import Waiter
+from etalis.runtime.state import NEVER, State
 
 
 def _timers(state: State, owner: Waiter | Ring) -> list[Timer]:
@@ -29,7 +30,7 @@ def _timers(state: State, owner: Waiter | Ring) -> list[Timer]:
 
 def _take_over(state: State, owner: Waiter | Ring) -> None:
     if any(timer[3] is owner for timer in state.timers):
-        state.set_timers([timer for timer in state.timers if timer[3] is not owner])
+        state.timers.replace([timer for timer in state.timers if timer[3] is not owner])
 
 
 def _set(state: State, owner: Waiter | Ring, given: Iterable[tuple[int, int, tuple[Any, ...]]]) -> None:
@@ -40,7 +41,7 @@ def _set(state: State, owner: Waiter | Ring, given: Iterable[tuple[int, int, tup
     ]
     if timers:
         state.sequence += len(timers)
-        state.set_timers([*state.timers, *timers])
+        state.timers.replace([*state.timers, *timers])
 
 
 @dataclass(frozen=True, slots=True)

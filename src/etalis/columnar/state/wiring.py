@@ -150,7 +150,7 @@ def _tie_join(join: JoinOperator, entry: Wired, names: Names, rules: RuleSet) ->
     places = _places(join.node)
     gaps = tuple(_gap(gap, places[id(gap.test)], entry, names, rules) for gap in join.gaps)
     for place in (0, 1):
-        if rules.compiler.retention(entry, place) != NEVER_STORED:
+        if rules.compiler.stores.retention(entry, place) != NEVER_STORED:
             types = {v: join.waiting[place].column(v).type for v in join.names[place]}
             yield JoinSideLink(join, place, stored_in(entry, place, names, types, rules), () if place else gaps)
         yield from _tie(join.inputs[place], *below(entry, "input", place, names), rules)
@@ -163,12 +163,12 @@ def _tie_join(join: JoinOperator, entry: Wired, names: Names, rules: RuleSet) ->
 
 def stored_in(entry: Wired, place: int, names: Names, types: Mapping[str, str], rules: RuleSet) -> StoredSide:
     """Return where instances of one side of a join wait in the engine."""
-    memory, compiler = rules.memory, rules.compiler
-    keys, values = _called(compiler.keys(entry), names), _called(compiler.columns(entry, place), names)
+    memory, stores = rules.memory, rules.compiler.stores
+    keys, values = _called(stores.keys(entry), names), _called(stores.columns(entry, place), names)
     store, fifo = memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}"))
-    inputs = _called(compiler.values_carried(entry, place), names)
-    make_key = compiler.key_function(entry, place)
-    return StoredSide(store, fifo, keys, values, types, compiler.meets_itself(entry), make_key, inputs)
+    inputs = _called(stores.values_carried(entry, place), names)
+    make_key = stores.key_function(entry, place)
+    return StoredSide(store, fifo, keys, values, types, rules.compiler.base.meets_itself(entry), make_key, inputs)
 
 
 def _places(node: p.Node) -> dict[int, int]:

@@ -4,9 +4,9 @@ An error is no error of the goal: the test fails, and the value stays unbound. A
 are unbound in the expression. `sparql_blank(Query, Label, [Start, End, name = V, ...], Node)` names a blank node of a
 template, for a solution on an interval in seconds.
 
-Windows: `sparql_graphs([part([triple(I, S, P, O), ...]), ...], Graphs)` makes the graphs of windows 0, 1, ..., and fails if
-all are empty; `sparql_triple(Graph, S, P, O)` finds triples; `sparql_groups(Row, [K = E, ...], Having, [V = E, ...],
-Rows, Values)` gives the values of each group of rows, with SPARQL's aggregates.
+Windows: `sparql_graphs([part([triple(I, S, P, O), ...]), ...], Graphs)` makes the graphs of windows 0, 1, ..., and
+fails if all are empty; `sparql_triple(Graph, S, P, O)` finds triples; `sparql_groups(Row, [K = E, ...], Having,
+[V = E, ...], Rows, Values)` gives the values of each group of rows, with SPARQL's aggregates.
 """
 
 from __future__ import annotations
