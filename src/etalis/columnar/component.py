@@ -12,7 +12,8 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.build import Builder, SharedOperator
+from etalis.columnar.build import Builder, JudgedJoin, SharedOperator
+from etalis.columnar.clock import PLACE, moved
 from etalis.columnar.data.columns import Column, Flags, Integers, at_either, concat, fit, key_rows, ranks
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.eligibility import has_vague, in_order
@@ -20,7 +21,7 @@ from etalis.columnar.kernels.buffers import KeyIndex, merge
 from etalis.columnar.operators.base import Batch, EventRows, Turns
 from etalis.columnar.operators.terms import is_compound, values_of, with_nulls
 from etalis.columnar.row_numbers import is_row, padded
-from etalis.columnar.schedule import LONGEST, PLACE, Clock, alarm_delay, find_makers
+from etalis.columnar.schedule import LONGEST, alarm_delay, find_makers
 from etalis.data.values import Value
 from etalis.errors import EventError, Problem
 from etalis.language.ground_terms import variables
@@ -56,9 +57,9 @@ class DerivedEvents:
         numbers = [each[rows] for each in self.numbers]
         return DerivedEvents(self.turn[rows], self.start[rows], self.end[rows], self.rule[rows], columns, numbers)
 
-    def on(self, clock: Clock) -> DerivedEvents:
-        """Return events that were made by the order of rows alone, with their turns by a clock."""
-        return replace(self, turn=clock.placed(self.turn))
+    def moved(self, slots: Integers) -> DerivedEvents:
+        """Return the events with the turns that they have where slots have moved."""
+        return replace(self, turn=moved(self.turn, slots))
 
 
 class ColumnComponent:
@@ -80,6 +81,7 @@ class ColumnComponent:
                 operator = builder.build(heads[i].body, heads[i].label)
                 fits = shared.conditions.fits(heads[i].label)
                 maker = _Maker(heads[i], numbers[i], operator, tuple(read), types, fits, is_vague=is_vague)
+                maker.judged = builder.judged(heads[i].body)
                 alarm = heads[i].alarm
                 if alarm is None:
                     makers.append(maker)
@@ -94,20 +96,30 @@ class ColumnComponent:
         self.told = [maker for maker in every if isinstance(maker, AlarmMaker) and maker.delay is None]
         tellers = [heads[i] for i, number in enumerate(numbers) if any(t.number == number for t in self.told)]
         self.telling = {h.kind for teller in tellers for h in find_makers(p.read_kinds(teller.body), heads)}
-        self.shared = shared
         self.early: dict[Kind, DerivedEvents] = {}
+        self.done: dict[Kind, DerivedEvents] = {}
+        self.last = max((i for i, (_, makers, _) in enumerate(self.steps) if any(m.judged for m in makers)), default=-1)
 
     def process(self, batch: Batch) -> dict[Kind, DerivedEvents]:
         """Return what a batch causes, by kind, and add what rules read of it to the batch."""
-        found: dict[Kind, DerivedEvents] = {}
         for kind, makers, latest in self.steps:
-            made = self.early.pop(kind, None)
-            if made is None:
-                made = latest.new([maker.process(batch) for maker in makers], batch.turns)
-            found[kind] = made
-            if kind in self.read and len(made):
-                _add(batch.events, kind, made)
+            if kind not in self.done:
+                self._make(kind, makers, latest, batch)
+        found, self.done = self.done, {}
         return found
+
+    def _make(self, kind: Kind, makers: Sequence[_Maker | AlarmMaker], latest: LatestEvents, batch: Batch) -> None:
+        made = self.early.pop(kind, None)
+        if made is None:
+            made = latest.new([maker.process(batch) for maker in makers], batch.turns)
+        self.done[kind] = made
+        if kind in self.read and len(made):
+            _add(batch.events, kind, made)
+
+    def begin(self) -> None:
+        """Forget what a batch that failed has left."""
+        self.early.clear()
+        self.done.clear()
 
     def foresee(self, batch: Batch) -> list[Integers]:
         """Find what tells the times of alarms in a batch that has no clock yet; return when these are due."""
@@ -118,14 +130,24 @@ class ColumnComponent:
                     _add(batch.events, kind, made)
         return [alarms.foresee(batch) for alarms in self.told]
 
-    def begin(self, before: Batch, batch: Batch) -> None:
-        """Give what was found before the clock was known its turns by the clock."""
-        for once in self.shared.built.values():
-            if once.batch is before:
-                once.lend(batch, replace(once.found, turn=batch.clock.placed(once.found.turn)))
-        self.early = {kind: made.on(batch.clock) for kind, made in self.early.items()}
+    def find_alone(self, batch: Callable[[], Batch]) -> Iterator[JudgedJoin]:
+        """Yield the joins whose rows without a partner get their turns now, before anything reads them.
+
+        So all that the others read is made on the way. The batch is another one after each.
+        """
+        for kind, makers, latest in self.steps[: self.last + 1]:
+            for join in (join for maker in makers for join in maker.judged):
+                if join.once.batch is not batch():
+                    join.find_alone(batch())
+                    yield join
+            self._make(kind, makers, latest, batch())
+
+    def move(self, slots: Integers) -> None:
+        """Give what was found so far the turns that it has where slots have moved."""
+        for kept in (self.early, self.done):
+            kept.update({kind: made.moved(slots) for kind, made in kept.items()})
         for alarms in self.told:
-            alarms.early = alarms.early.on(batch.clock)
+            alarms.early = alarms.early.moved(slots)
 
 
 def _add(events: dict[Kind, EventRows], kind: Kind, made: DerivedEvents) -> None:
@@ -157,6 +179,7 @@ class _Maker:
         self.unsure = {v for arg in self.args for v in variables(arg)} - types.sure(head.body)
         self.number = number
         self.operator = operator
+        self.judged: list[JudgedJoin] = []
         self.derived = derived
         self.rows = [name for name in head.body.exports if is_row(name)]
 
@@ -212,6 +235,7 @@ class AlarmMaker:
         self.maker = maker
         self.number = maker.number
         self.operator = maker.operator
+        self.judged = maker.judged
         self.pending: DerivedEvents | None = None
 
     def due(self) -> Integers:

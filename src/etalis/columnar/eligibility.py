@@ -109,9 +109,26 @@ def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool, depth: Mapping
     absent = {kind for node in waiting for kind in p.read_kinds(node.absent)}
     if any(maker.alarm is not None and maker.alarm.kind == "at" for maker in find_makers(absent, heads)):
         yield "what must be absent until a deadline may be an alarm that rings at once"
-    timed = waiting or any(isinstance(node, p.Tick) for node in p.walk(head.body))
+    timed = [node for node in p.walk(head.body) if isinstance(node, p.Tick) or p.falls_due(node)]
+    yield from _missing(head, heads)
     if timed and sum(kind in depth for kind in p.read_kinds(head.body)) > 1:
         yield "a time point or deadline meets several derived events"
+
+
+def _missing(head: p.Head, heads: Sequence[p.Head]) -> Iterator[str]:
+    """Yield what keeps a rule with parts that are missed later from columns.
+
+    Of one step the order is that of each such part. Between several it is left open, and so must not matter.
+    """
+    nodes = list(p.walk(head.body))
+    judged = [node for node in nodes if p.falls_due(node)]
+    if not any(isinstance(node, p.Join) for node in judged):
+        return
+    if any(maker.alarm is not None and maker.alarm.kind == "at" for maker in heads):
+        yield "an alarm may ring at once where it is found that a part is missing"
+    ranked = [n for n in nodes if isinstance(n, p.Fold | p.Repetition) or (isinstance(n, p.Join) and n.policy.restricts)]
+    if len(judged) > 1 and ranked:
+        yield "several parts may be found to be missing at once, and their order matters"
 
 
 def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
@@ -168,6 +185,9 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
                 places = zip(args, types[name, len(args)], strict=True)
                 if not FLAT.issuperset(t for arg, t in places if args.count(arg) > 1 or isinstance(arg, Const)):
                     yield f"it is recursive, and an attribute of {name}/{len(args)} that is compared has no flat type"
+            case p.Join(alone="left" | "right"):
+                yield "it is recursive, and recursion has no kernel for parts that may be missing"
+                continue
             case p.Join() | p.Union() | p.Filter():
                 several = _part_types(node, types)
             case p.Tick() | p.Repetition() | p.Fold() | p.Deadline():
@@ -266,7 +286,7 @@ def has_vague(head: p.Head, types: Typing) -> bool:
 def _vague(node: p.Node, types: Typing, loose: set[str]) -> list[str]:
     """Return the variables that a match of a node may leave unbound, or that its conditions may find so."""
     stages = types.sure_by_test(node)
-    vague = [v for v in node.exports if v[0] != "$" and v not in stages[-1] | loose]
+    vague = [v for v in node.exports if v[0] != "$" and v not in types.sure(node) | loose]
     for test, firm in zip(p.tests(node), stages, strict=False):
         if isinstance(test, p.GoalTest):
             vague += [v for v in test.inputs if v not in firm | loose]
@@ -334,8 +354,8 @@ def _coarse(name: str, node: p.Node, types: Typing) -> str:
 
 def _join(node: p.Join, types: Typing) -> Iterator[str]:
     """Yield what keeps a join from columns; where one candidate is enough, an engine does not look at all of them."""
-    if node.alone is not None:
-        yield "a part may be missing"
+    if node.alone is not None and is_followed(node):
+        yield "a repetition stands left of a part that may be missing"
     if node.policy.consume and node.policy.select in ("earliest", "latest"):
         for name in sorted(set(shared_names(node)) - (types.sure(node.left) & types.sure(node.right))):
             yield f"{name}, which both sides of an operator share, may be unbound"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import Any, TypeAlias
 
@@ -11,11 +12,12 @@ import numpy as np
 
 from etalis.columnar.admission import OrderedAdmission, admission_of
 from etalis.columnar.atomic_batch import AtomicBatches, BatchPart
-from etalis.columnar.build import Builder
+from etalis.columnar.build import Builder, JudgedJoin
+from etalis.columnar.clock import DUE, END, MOST_ROUNDS, PLACE, Clock, first_turns, slot_of, timeless
 from etalis.columnar.component import ColumnComponent, DerivedEvents
 from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, ReceivedRows, listed
 from etalis.columnar.data.casts import UnfitError
-from etalis.columnar.data.columns import at
+from etalis.columnar.data.columns import Integers, at
 from etalis.columnar.derivation_limit import Derivations
 from etalis.columnar.eligibility import has_no_duration, in_order
 from etalis.columnar.operators.base import Batch, EventRows
@@ -23,11 +25,12 @@ from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, part_from, tied_to, whole_engine
 from etalis.columnar.row_numbers import alike
 from etalis.columnar.row_rules import RowRules, readers_of
-from etalis.columnar.schedule import END, MOST_ROUNDS, PLACE, Clock, Schedule, first_turns, row_of, timeless
+from etalis.columnar.schedule import Schedule
 from etalis.columnar.state.recursion import RecursionLinks
 from etalis.columnar.state.wiring import ComponentLinks, uncollected
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
+from etalis.plan.strata import find_levels
 from etalis.plan.types import Types
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import EngineOptions
@@ -69,7 +72,9 @@ class ColumnRun:
         rules.evidence.types.update({kind: tuple(types) for kind, types in received.items()})
         heads = choice.heads
         names = alike([planned.head for planned, _ in rules.rules], heads) if contributors else {}
-        shared = Builder(choice.types, rules.conditions, evidence=rules.evidence.nodes, names=names)
+        levels = find_levels(heads, program.made_levels)
+        shared = Builder(choice.types, rules.conditions, evidence=rules.evidence.nodes, names=names, levels=levels)
+        self._operators = shared.every
         self._joins = shared.joins
         self._all = [self._component([heads[i] for i in part], part, shared) for part in choice.columnar]
         if only_points and engine is None:
@@ -241,8 +246,7 @@ class ColumnRun:
     @property
     def waits_for_rows(self) -> bool:
         """Whether rules over columns make events only when a row comes, and at once."""
-        schedule = self.schedule
-        return not (schedule.steps or schedule.waiting or self.in_any_order)
+        return not (self.schedule.may_fall_due or self.in_any_order)
 
     def process_columns(self, batch: InputBatch, horizon: int | None = None) -> Iterator[tuple[Kind, DerivedEvents]]:
         """Process a part of a batch by the rules over columns; yield what is reported, by kind.
@@ -259,21 +263,14 @@ class ColumnRun:
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
         until = (self.now, self.now) if horizon is None else (horizon, horizon - 1)
-        told = [each for each in self.components if isinstance(each, ColumnComponent) and each.told]
-        early = [_batch(batch, self.now, timeless(len(batch.end)))] if told else []
-        foreseen = [moments for rows in early for component in told for moments in component.foresee(rows)]
-        clock = self._clock = self.schedule.clock(batch, *until, foreseen)
-        if len(clock.moments):
-            self.now = max(self.now, int(clock.moments[-1]))
+        taken = self._ordered(batch, *until)
+        self._clock = taken.clock
         if not self.at_a_time:  # else the engine comes there by itself
             self._reach()
-        taken = _batch(batch, self.now, clock)
         evidence = self.engine.core.evidence
         for kind, received in batch.events.items():
             if len(received.rows):
                 evidence.kind(kind).seen = True
-        for teller in told:
-            teller.begin(early[0], taken)
         found: list[tuple[Kind, DerivedEvents]] = []
         for component in self.components:
             for kind, made in component.process(taken).items():
@@ -283,11 +280,53 @@ class ColumnRun:
                         evidence.nodes.update(self.choice.heads[i].body for i in np.unique(made.rule).tolist())
                     found.append((kind, made))
                     yield kind, made
-        over = self.derivations.count(clock, found)
+        over = self.derivations.count(taken.clock, found)
         if over is not None:
             kind, made, row = over
             ((_, event),) = self._events(kind, made.take(np.array([row])))
             raise too_many(self.derivations.limit, event)
+
+    def _ordered(self, batch: InputBatch, horizon: int, reached: int) -> Batch:
+        """Return the events of a batch in order: what tells when something falls due is found on the way."""
+        parts = [each for each in self.components if isinstance(each, ColumnComponent)]
+        for component in parts:
+            component.begin()
+        early, told = None, [component for component in parts if component.told]
+        foreseen: list[Integers] = []
+        if told:
+            early = _batch(batch, self.now, timeless(len(batch.end)))
+            foreseen = [moments for component in told for moments in component.foresee(early)]
+        clock = self.schedule.clock(batch, horizon, reached, foreseen)
+        if len(clock.moments):
+            self.now = max(self.now, int(clock.moments[-1]))
+        taken = _batch(batch, self.now, clock)
+        if early is not None:
+            self._move(early, taken, clock.rows)
+        for component in parts:
+            for join in component.find_alone(lambda: taken):
+                taken = self._with_missing(taken, join)
+        return taken
+
+    def _with_missing(self, batch: Batch, join: JudgedJoin) -> Batch:
+        """Return a batch in whose order rows without a partner have their steps, as all that was found so far has."""
+        keys = join.operator.lone.keys
+        if not keys.shape[1]:
+            join.place(batch)
+            return batch
+        clock, slots, steps = self.schedule.with_steps(batch.clock, keys)
+        self.now = max(self.now, int(keys[DUE].max()))
+        after = replace(batch.moved(clock, slots), now=self.now)
+        self._move(batch, after, slots)
+        join.place(after, slots, steps)
+        return after
+
+    def _move(self, before: Batch, after: Batch, slots: Integers) -> None:
+        """Let all that a batch has brought be that of another one, in which slots have moved."""
+        for operator in self._operators:
+            operator.move(before, after, slots)
+        for component in self.components:
+            if isinstance(component, ColumnComponent):
+                component.move(slots)
 
     @staticmethod
     def reported(made: DerivedEvents, reported: Reported) -> DerivedEvents:
@@ -306,7 +345,7 @@ class ColumnRun:
         told = [(FlatRope(tuple(sorted({*several} - {0}))),) for several in rows] or repeat(())
         for (turn, end, start, rule), rope, *args in zip(times, told, *columns, strict=False):
             yield (
-                (int(row_of(turn)), end, *_in_round(turn, start, kind)),
+                (int(slot_of(turn)), end, *_in_round(turn, start, kind)),
                 new_event(Event, (end, start, kinds[rule], *args, *rope)),
             )
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from etalis.columnar.clock import first_turns
 from etalis.columnar.data.columns import Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels.buffers import BlockerIndex
 from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence
-from etalis.columnar.schedule import first_turns
 from etalis.plan import algebra as p
 
 
@@ -73,6 +73,6 @@ class DeadlineOperator(ColumnOperator):
         mine, asked = key_rows([[s.column(v) for v in self.node.joined] for s in sides], list(map(len, sides)))
         standing = ~BlockerIndex(mine, self.blockers.start, self.blockers.end).hit(asked, rows.end, due + 1)
         rows, due = rows.take(np.flatnonzero(standing)), due[standing]
-        turn = batch.clock.turns(due, batch.clock.absences[self.node.duration])
+        turn = batch.clock.turns(due, batch.clock.layout.absences[self.node.duration])
         place = np.arange(len(turn)) - np.searchsorted(turn, turn)
         return Instances(turn + place, rows.start, due, rows.blocks)
