@@ -195,7 +195,8 @@ class Builder:
 
     def _known_of_sides(self, node: p.Join, known: Mapping[str, str]) -> Mapping[str, str]:
         """Return the types of the variables of a join's sides; any term, where one of them may not bind them."""
-        return self._loosened(known, {v for side in p.children(node) for v in set(side.exports) - self.types.sure(side)})
+        vague = {v for side in p.children(node) for v in side.exports if v not in self.types.sure(side)}
+        return self._loosened(known, vague)
 
     def _loosened(self, known: Mapping[str, str], names: Collection[str]) -> Mapping[str, str]:
         """Return types, those of some variables that may be unbound being any term, where these are told apart."""
@@ -281,9 +282,10 @@ class SharedOperator(ColumnOperator):
             self._note()
             self._note = None
 
-    def move(self, before: Any, after: Any, slots: Any) -> None:
-        """Let a batch bring what another brought, which stands for the same rows, where slots have moved."""
-        if self.batch is before:
+    def move(self, batches: Mapping[int, Batch], slots: Integers) -> None:
+        """Let other batches bring what some did, by their identities: they stand for the same rows in new slots."""
+        after = batches.get(id(self.batch))
+        if after is not None:
             self.batch, self.found = after, replace(self.found, turn=moved(self.found.turn, slots))
 
 
@@ -294,10 +296,11 @@ class JudgedJoin:
     once: SharedOperator
     operator: OuterJoinOperator
 
-    def find_alone(self, batch: Batch) -> None:
-        """Find its pairs in a batch, and who has no partner."""
-        self.operator.judge(batch)
+    def find_alone(self, batch: Batch) -> Integers:
+        """Find its pairs in a batch, and who has no partner; return the keys of the steps in which that is known."""
+        self.once.lend(batch, self.operator.pairs(batch))
+        return self.operator.lone.keys
 
-    def place(self, batch: Batch, slots: Integers | None = None, steps: Integers | None = None) -> None:
-        """Let a batch bring what was found, perhaps in another, where slots have moved and its own steps have theirs."""
-        self.once.lend(batch, self.operator.placed(slots, steps))
+    def place(self, steps: Integers) -> None:
+        """Let who has no partner come in the slots of these steps."""
+        self.once.lend(self.once.batch, self.operator.with_alone(self.once.found, steps))

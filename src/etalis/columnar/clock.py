@@ -86,14 +86,14 @@ class Layout:
         What comes in order by its key has that one. What does not is judged at once: a step that is repeated, or one
         that nothing but its own end can block, and so goes before all else.
         """
-        repeats, goes_on = np.divmod(cause[AGAIN], self.width)
+        repeats, goes_on = cause[AGAIN] // self.width, cause[AGAIN] % self.width
         is_same = (keys[SINCE] == cause[SINCE]) & (keys[LEVEL] == cause[LEVEL])
         is_later = (keys[SINCE] > cause[SINCE]) | ((keys[SINCE] == cause[SINCE]) & (keys[LEVEL] > cause[LEVEL]))
         ahead = ~is_same & ~is_later
         assert (keys[SINCE][ahead] == -keys[DUE][ahead]).all(), "what is set in a step is judged after it, or at once"
         found = np.where(ahead, cause, keys)
         found[AGAIN] = np.where(is_same, (repeats + 1) * self.width, 0)
-        found[AGAIN][ahead] = (repeats * self.width + np.maximum(goes_on + 1, self.apart))[ahead]
+        found[AGAIN, ahead] = (repeats * self.width + np.maximum(goes_on + 1, self.apart))[ahead]
         return found
 
 
@@ -118,7 +118,7 @@ class Clock:
     @property
     def size(self) -> int:
         """How many slots there are, or a little more."""
-        return len(self.rows) + len(self.ticks) + self.fixed.size + len(self.told_slots)
+        return len(self.rows) + len(self.ticks) + int(self.fixed.size) + len(self.told_slots)
 
     def turns(self, due: Integers, step: Any) -> Integers:
         """Return the turns at which something falls due, in a step of its moment that is known beforehand."""

@@ -6,7 +6,7 @@ caused, the place within the round. Law: what a batch gives is what the engine g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
@@ -94,6 +94,7 @@ class ColumnComponent:
         self.read = {kind for head in heads for kind in p.read_kinds(head.body)}
         every = [maker for _, makers, _ in self.steps for maker in makers]
         self.told = [maker for maker in every if isinstance(maker, AlarmMaker) and maker.delay is None]
+        self.makers = [maker.maker if isinstance(maker, AlarmMaker) else maker for maker in every]
         tellers = [heads[i] for i, number in enumerate(numbers) if any(t.number == number for t in self.told)]
         self.telling = {h.kind for teller in tellers for h in find_makers(p.read_kinds(teller.body), heads)}
         self.early: dict[Kind, DerivedEvents] = {}
@@ -130,24 +131,37 @@ class ColumnComponent:
                     _add(batch.events, kind, made)
         return [alarms.foresee(batch) for alarms in self.told]
 
-    def find_alone(self, batch: Callable[[], Batch]) -> Iterator[JudgedJoin]:
-        """Yield the joins whose rows without a partner get their turns now, before anything reads them.
+    def find_alone(self, batch: Callable[[], Batch]) -> Iterator[tuple[JudgedJoin, Integers]]:
+        """Yield the joins that have rows without a partner, and the keys of their steps.
 
-        So all that the others read is made on the way. The batch is another one after each.
+        These get their turns at once, before anything reads them, so the batch is another one after each.
         """
         for kind, makers, latest in self.steps[: self.last + 1]:
-            for join in (join for maker in makers for join in maker.judged):
-                if join.once.batch is not batch():
-                    join.find_alone(batch())
-                    yield join
+            for maker in makers:
+                for join in maker.judged:
+                    mine = maker.seen(batch())
+                    if join.once.batch is not mine:
+                        keys = join.find_alone(mine)
+                        if keys.shape[1]:
+                            yield join, keys
             self._make(kind, makers, latest, batch())
 
-    def move(self, slots: Integers) -> None:
-        """Give what was found so far the turns that it has where slots have moved."""
+    def move(self, before: Batch, after: Batch, slots: Integers) -> dict[int, Batch]:
+        """Give what was found so far the turns that it has where slots have moved.
+
+        Return what stands for batches of its own, by their identities.
+        """
         for kept in (self.early, self.done):
             kept.update({kind: made.moved(slots) for kind, made in kept.items()})
         for alarms in self.told:
             alarms.early = alarms.early.moved(slots)
+        found = {}
+        for maker in self.makers:
+            if maker.apart is not None and maker.apart.whole is before:
+                own = id(maker.apart.batch)
+                maker.apart = maker.apart.moved(after, slots)
+                found[own] = maker.apart.batch
+        return found
 
 
 def _add(events: dict[Kind, EventRows], kind: Kind, made: DerivedEvents) -> None:
@@ -180,6 +194,7 @@ class _Maker:
         self.number = number
         self.operator = operator
         self.judged: list[JudgedJoin] = []
+        self.apart: ToldApart | None = None
         self.derived = derived
         self.rows = [name for name in head.body.exports if is_row(name)]
 
@@ -189,12 +204,18 @@ class _Maker:
 
     def matches(self, batch: Batch) -> Instances:
         """Return the matches of a batch."""
-        if len(self.derived) < 2:
-            rows: Instances = self.operator.process(batch)
+        rows: Instances = self.operator.process(self.seen(batch))
+        if self.apart is None:
             return rows
-        batch, renamed = _told_apart(batch)
-        rows = self.operator.process(batch)
-        return Instances(renamed[rows.turn], rows.start, rows.end, rows.blocks)
+        return Instances(self.apart.turns(rows.turn), rows.start, rows.end, rows.blocks)
+
+    def seen(self, batch: Batch) -> Batch:
+        """Return a batch as the rule sees it."""
+        if len(self.derived) < 2:
+            return batch
+        if self.apart is None or self.apart.whole is not batch:
+            self.apart = _tell_apart(batch)
+        return self.apart.batch
 
     def made(self, rows: Instances) -> DerivedEvents:
         """Return the events that some matches become."""
@@ -236,6 +257,7 @@ class AlarmMaker:
         self.number = maker.number
         self.operator = maker.operator
         self.judged = maker.judged
+        self.seen = maker.seen
         self.pending: DerivedEvents | None = None
 
     def due(self) -> Integers:
@@ -310,26 +332,43 @@ def _refuse_far() -> NoReturn:
     raise EventError(Problem("E607", "an alarm is set for a time too far away for columns", hint=hint))
 
 
-def _told_apart(batch: Batch) -> tuple[Batch, Integers]:
-    """Give events of several kinds turns of their own, in the order of a round; return what they were."""
-    kinds = list(batch.events)
-    rank = {kind: i for i, kind in enumerate(sorted(kinds, key=lambda kind: (kind[1], kind[0])))}
-    parts = [batch.events[kind] for kind in kinds]
-    turn = np.concatenate([rows.turn for rows in parts]) if parts else np.zeros(0, np.int64)
-    start = np.concatenate([rows.start for rows in parts]) if parts else turn
-    kind_rank = np.concatenate(
-        [np.full(len(rows.turn), rank[kind]) for kind, rows in zip(kinds, parts, strict=True)] or [turn]
-    )
-    order = np.lexsort((turn, kind_rank, start, turn >> PLACE))
+@dataclass(frozen=True, slots=True)
+class ToldApart:
+    """A batch in which events of several kinds have places of their own in a round, and what their turns are."""
+
+    whole: Batch
+    batch: Batch
+    turn: Integers
+    before: Integers
+
+    def turns(self, turn: Integers) -> Integers:
+        """Return the turns in the whole batch; what falls due has the same one."""
+        place = np.minimum(np.searchsorted(self.turn, turn), len(self.turn) - 1)
+        return np.where(self.turn[place] == turn, self.before[place], turn) if len(self.turn) else turn
+
+    def moved(self, whole: Batch, slots: Integers) -> ToldApart:
+        """Return the same where slots have moved."""
+        own = self.batch.moved(whole.clock, slots, whole.now)
+        return ToldApart(whole, own, moved(self.turn, slots), moved(self.before, slots))
+
+
+def _tell_apart(whole: Batch) -> ToldApart:
+    """Give events of several kinds places of their own, in the order of a round."""
+    kinds = sorted(whole.events, key=lambda kind: (kind[1], kind[0]))
+    parts = [whole.events[kind] for kind in kinds]
+    none = np.zeros(0, np.int64)
+    turn, start = (np.concatenate([none, *(getattr(rows, name) for rows in parts)]) for name in ("turn", "start"))
+    rank = np.repeat(np.arange(len(parts)), [len(rows.turn) for rows in parts])
+    order = np.lexsort((turn, rank, start, turn >> PLACE))
+    moment = turn[order] >> PLACE
+    told = (moment << PLACE) | (np.arange(len(order)) - np.searchsorted(moment, moment))
     places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
+    places[order] = told
     events = {}
-    low = 0
     for kind, rows in zip(kinds, parts, strict=True):
-        high = low + len(rows.turn)
-        events[kind] = replace(rows, turn=places[low:high])
-        low = high
-    return Batch(events, batch.now, batch.clock), turn[order]
+        mine, places = np.split(places, [len(rows.turn)])
+        events[kind] = replace(rows, turn=mine)
+    return ToldApart(whole, Batch(events, whole.now, whole.clock), told, turn[order])
 
 
 class LatestEvents:

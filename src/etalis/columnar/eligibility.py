@@ -6,7 +6,7 @@ connected by events go together: all over columns, or all event at a time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -16,7 +16,7 @@ from etalis.columnar.operators.aggregate import needed_columns
 from etalis.columnar.operators.base import find_doubles
 from etalis.columnar.operators.totals import KERNELS
 from etalis.columnar.repetition.counted import find_obstacles, is_followed
-from etalis.columnar.schedule import LONGEST, MOST_DELAYS, alarm_delay, depths, find_makers, find_sums, is_told
+from etalis.columnar.schedule import LONGEST, MOST_DELAYS, alarm_delay, find_makers, find_sums, is_told
 from etalis.language.check.goals import calls
 from etalis.language.ground_terms import variables
 from etalis.language.printer import print_term
@@ -86,12 +86,12 @@ def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, i
             more.append(f"rule {heads[numbers[0]].label}: it is recursive, and max_derivations is too large")
         reasons += more
     else:
-        is_long, depth = len(find_sums(mine)) > MOST_DELAYS, depths(mine)
-        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, mine, is_long, depth)]
+        is_long = len(find_sums(mine)) > MOST_DELAYS
+        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, mine, is_long)]
     return RuleGroup(tuple(numbers), tuple(dict.fromkeys(reasons)))
 
 
-def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool, depth: Mapping[Kind, int]) -> Iterator[str]:
+def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool) -> Iterator[str]:
     """Yield what keeps a rule from columns of all that happens by itself; `is_long` if too many delays follow.
 
     What blocks an absence has come before its deadline is judged, but for an alarm that another sets to ring at once.
@@ -109,10 +109,7 @@ def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool, depth: Mapping
     absent = {kind for node in waiting for kind in p.read_kinds(node.absent)}
     if any(maker.alarm is not None and maker.alarm.kind == "at" for maker in find_makers(absent, heads)):
         yield "what must be absent until a deadline may be an alarm that rings at once"
-    timed = [node for node in p.walk(head.body) if isinstance(node, p.Tick) or p.falls_due(node)]
     yield from _missing(head, heads)
-    if timed and sum(kind in depth for kind in p.read_kinds(head.body)) > 1:
-        yield "a time point or deadline meets several derived events"
 
 
 def _missing(head: p.Head, heads: Sequence[p.Head]) -> Iterator[str]:
@@ -126,8 +123,8 @@ def _missing(head: p.Head, heads: Sequence[p.Head]) -> Iterator[str]:
         return
     if any(maker.alarm is not None and maker.alarm.kind == "at" for maker in heads):
         yield "an alarm may ring at once where it is found that a part is missing"
-    ranked = [n for n in nodes if isinstance(n, p.Fold | p.Repetition) or (isinstance(n, p.Join) and n.policy.restricts)]
-    if len(judged) > 1 and ranked:
+    restricted = any(isinstance(node, p.Join) and node.policy.restricts for node in nodes)
+    if len(judged) > 1 and (restricted or any(isinstance(node, p.Fold | p.Repetition) for node in nodes)):
         yield "several parts may be found to be missing at once, and their order matters"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import replace
 from itertools import repeat
 from typing import Any, TypeAlias
 
@@ -12,15 +11,14 @@ import numpy as np
 
 from etalis.columnar.admission import OrderedAdmission, admission_of
 from etalis.columnar.atomic_batch import AtomicBatches, BatchPart
-from etalis.columnar.build import Builder, JudgedJoin
-from etalis.columnar.clock import DUE, END, MOST_ROUNDS, PLACE, Clock, first_turns, slot_of, timeless
+from etalis.columnar.batch_order import BatchOrder
+from etalis.columnar.build import Builder
+from etalis.columnar.clock import END, MOST_ROUNDS, PLACE, slot_of
 from etalis.columnar.component import ColumnComponent, DerivedEvents
 from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, ReceivedRows, listed
 from etalis.columnar.data.casts import UnfitError
-from etalis.columnar.data.columns import Integers, at
 from etalis.columnar.derivation_limit import Derivations
 from etalis.columnar.eligibility import has_no_duration, in_order
-from etalis.columnar.operators.base import Batch, EventRows
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, part_from, tied_to, whole_engine
 from etalis.columnar.row_numbers import alike
@@ -263,8 +261,9 @@ class ColumnRun:
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
         until = (self.now, self.now) if horizon is None else (horizon, horizon - 1)
-        taken = self._ordered(batch, *until)
-        self._clock = taken.clock
+        components = [each for each in self.components if isinstance(each, ColumnComponent)]
+        taken = BatchOrder(batch, components, self._operators, self.schedule, self.now).settle(*until)
+        self.now, self._clock = taken.now, taken.clock
         if not self.at_a_time:  # else the engine comes there by itself
             self._reach()
         evidence = self.engine.core.evidence
@@ -285,48 +284,6 @@ class ColumnRun:
             kind, made, row = over
             ((_, event),) = self._events(kind, made.take(np.array([row])))
             raise too_many(self.derivations.limit, event)
-
-    def _ordered(self, batch: InputBatch, horizon: int, reached: int) -> Batch:
-        """Return the events of a batch in order: what tells when something falls due is found on the way."""
-        parts = [each for each in self.components if isinstance(each, ColumnComponent)]
-        for component in parts:
-            component.begin()
-        early, told = None, [component for component in parts if component.told]
-        foreseen: list[Integers] = []
-        if told:
-            early = _batch(batch, self.now, timeless(len(batch.end)))
-            foreseen = [moments for component in told for moments in component.foresee(early)]
-        clock = self.schedule.clock(batch, horizon, reached, foreseen)
-        if len(clock.moments):
-            self.now = max(self.now, int(clock.moments[-1]))
-        taken = _batch(batch, self.now, clock)
-        if early is not None:
-            self._move(early, taken, clock.rows)
-        for component in parts:
-            for join in component.find_alone(lambda: taken):
-                taken = self._with_missing(taken, join)
-        return taken
-
-    def _with_missing(self, batch: Batch, join: JudgedJoin) -> Batch:
-        """Return a batch in whose order rows without a partner have their steps, as all that was found so far has."""
-        keys = join.operator.lone.keys
-        if not keys.shape[1]:
-            join.place(batch)
-            return batch
-        clock, slots, steps = self.schedule.with_steps(batch.clock, keys)
-        self.now = max(self.now, int(keys[DUE].max()))
-        after = replace(batch.moved(clock, slots), now=self.now)
-        self._move(batch, after, slots)
-        join.place(after, slots, steps)
-        return after
-
-    def _move(self, before: Batch, after: Batch, slots: Integers) -> None:
-        """Let all that a batch has brought be that of another one, in which slots have moved."""
-        for operator in self._operators:
-            operator.move(before, after, slots)
-        for component in self.components:
-            if isinstance(component, ColumnComponent):
-                component.move(slots)
 
     @staticmethod
     def reported(made: DerivedEvents, reported: Reported) -> DerivedEvents:
@@ -392,18 +349,6 @@ class ColumnRun:
                 yield from self._process(piece)
             yield from self._process(NO_ROWS, END)
         yield from self.engine.close()
-
-
-def _batch(batch: InputBatch, now: int, clock: Clock) -> Batch:
-    """Return rows as events that have turns by a clock."""
-    received = {}
-    for kind, r in batch.events.items():
-        start = at(batch.start, r.rows)
-        end = start if batch.start is batch.end else at(batch.end, r.rows)
-        row = clock.rows[r.rows] if len(clock.moments) or clock.ticks else r.rows
-        numbers = () if batch.numbers is None else (batch.numbers[r.rows],)
-        received[kind] = EventRows(first_turns(row), start, end, r.columns, numbers)
-    return Batch(received, now, clock)
 
 
 def run_on(engine: RuntimeEngine, received: Types) -> ColumnRun:

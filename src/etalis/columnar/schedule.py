@@ -1,4 +1,4 @@
-"""What happens between rows: time points, alarms, deadlines and missing partners, each with a slot of its own (`clock`).
+"""What happens between rows: time points, alarms, deadlines, missing partners, each with a slot of its own (`clock`).
 
 A batch has slots for every moment at which something may fall due, after the rows that end then, and one for every
 time point, before them. A moment has steps (definition 6.14): alarms, then absences, of these first those whose left

@@ -235,7 +235,7 @@ class _Flow:
 
 
 def _outer(alone: _Known, pairs: _Known) -> _Known:
-    """Return what is known of the variables of a part that matches alone too: then it binds its own, and no condition."""
+    """Return what is known of the variables of a part that matches alone too: then only it binds some."""
     found = {}
     for name, each in pairs.items():
         mine = alone.get(name)

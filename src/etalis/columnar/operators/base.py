@@ -53,10 +53,10 @@ class Batch:
     clock: Clock
     turns: Turns = field(default_factory=dict)
 
-    def moved(self, clock: Clock, slots: Integers) -> Batch:
-        """Return the batch in another order, for which slots have moved."""
+    def moved(self, clock: Clock, slots: Integers, now: int) -> Batch:
+        """Return the batch in another order, for which slots have moved, and in which time comes to a moment."""
         events = {kind: replace(rows, turn=moved(rows.turn, slots)) for kind, rows in self.events.items()}
-        return Batch(events, self.now, clock)
+        return Batch(events, max(self.now, now), clock)
 
 
 class ColumnOperator(ABC):

@@ -39,7 +39,8 @@ class LoneSide:
         self.met = np.zeros(0, bool)
         self.pairs: list[Integers] = []
         self.rows = nothing({})
-        self.places = self.keys = np.zeros((KEYS, 0), np.int64)
+        self.places: Integers = np.zeros(0, np.int64)
+        self.keys: Integers = np.zeros((KEYS, 0), np.int64)
 
     def fresh(self, rows: Instances) -> Instances:
         """Return instances that arrive: without a partner so far."""
@@ -58,7 +59,7 @@ class LoneSide:
             self.pairs.append(mine[matches])
 
     def judge(self, batch: Batch, side: Instances, old: int) -> Instances:
-        """Find what has no partner of all that waits, `old` of it from before, or has come; return all with its marks."""
+        """Find what has no partner of all that waits, the first `old` of it from before; return all with its marks."""
         if self.is_at_once:
             self.places = np.flatnonzero(~self.met)
             self.rows = side.take(self.places)

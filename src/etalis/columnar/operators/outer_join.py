@@ -7,13 +7,12 @@ step of its own, which gets its slot when the steps of all that falls due in a b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
-from etalis.columnar.clock import first_turns, moved
+from etalis.columnar.clock import first_turns
 from etalis.columnar.data.columns import Integers
-from etalis.columnar.data.instances import Instances, nothing, stack
+from etalis.columnar.data.instances import Instances, stack
 from etalis.columnar.operators.base import Batch, ColumnOperator, in_turn, unbound
 from etalis.columnar.operators.join import JoinOperator
 from etalis.columnar.operators.lone_side import LoneSide
@@ -28,7 +27,6 @@ class OuterJoinOperator(ColumnOperator):
         self.exports = join.node.exports
         self.missing = missing
         self.is_vague = is_vague
-        self.pairs = nothing({})
 
     def process(self, batch: Batch) -> Instances:
         """Return the matches of a batch, where it is known at once who has no partner."""
@@ -40,16 +38,12 @@ class OuterJoinOperator(ColumnOperator):
         order = np.argsort(np.concatenate([*self.lone.pairs, self.lone.places]), kind="stable")
         return stack([pairs, rows], self.exports).take(order)
 
-    def judge(self, batch: Batch) -> Integers:
-        """Find the pairs of a batch and what has no partner; return the keys of the steps in which that is known."""
-        self.pairs = self.join.process(batch)
-        return self.lone.keys
+    def pairs(self, batch: Batch) -> Instances:
+        """Return the pairs of a batch, and find what has no partner, which is known later."""
+        return self.join.process(batch)
 
-    def placed(self, slots: Integers | None, steps: Integers | None) -> Instances:
-        """Return the matches of the batch that was judged, when all slots have moved and its steps have theirs."""
-        if slots is None or steps is None:
-            return self.pairs
-        pairs = replace(self.pairs, turn=moved(self.pairs.turn, slots))
+    def with_alone(self, pairs: Instances, steps: Integers) -> Instances:
+        """Return pairs, and what was found to have no partner, in the slots of its steps."""
         order = np.argsort(steps, kind="stable")
         turn = first_turns(steps[order])
         rows = self.lone.rows.take(order)
