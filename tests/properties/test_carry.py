@@ -22,6 +22,7 @@ from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.plan import algebra as p
 from etalis.plan.retention import waits_as_instant
+from etalis.runtime.operators.base import Unmatched
 from etalis.runtime.operators.gathering import ArrivalStore
 from etalis.runtime.operators.repetition import Runner
 from etalis.runtime.operators.store import Newest, Token, members
@@ -139,12 +140,12 @@ def check_held(found: Engine, expected: Engine) -> None:
     """What waits is what waits in an engine that took all rows by push, less what can match no more."""
     ours, theirs = found.core.rules.memory, expected.core.rules.memory
     assert ours.keys() == theirs.keys()
-    a, b = (
-        Counter((due, since, payload) for due, since, _, _, payload, _ in x.core.state.timers)
-        for x in (found, expected)
-    )
-    assert a == b
+    assert set_by(found, but=Unmatched) == set_by(expected, but=Unmatched)
     for entry in found.core.rules.wiring.entries:
+        if isinstance(entry.node, p.Join) and p.falls_due(entry.node):
+            without, wanted = (x[entry.key, "unmatched"] for x in (ours, theirs))
+            assert unmatched(without) == unmatched(wanted)
+            assert sum(timer[3] is without for timer in found.core.state.timers) >= unmatched(without).total()
         if isinstance(entry.node, p.Repetition):
             a, b = (Counter(counted(x[entry.key, "operator"], found.core.state.now)) for x in (ours, theirs))
             assert a == b
@@ -165,6 +166,18 @@ def check_held(found: Engine, expected: Engine) -> None:
                 fifo = ours[entry.key, f"fifo{place}"]
                 assert list(fifo) == sorted(fifo, key=lambda pair: pair[0])
                 assert not Counter((x[-1], k) for k, x in a.elements()) - Counter(fifo)
+
+
+def set_by(engine: Engine, but: type) -> Counter[tuple[Any, ...]]:
+    """Count the timers of an engine, but for those of some owners."""
+    timers = engine.core.state.timers
+    return Counter((due, since, payload) for due, since, _, owner, payload, _ in timers if not isinstance(owner, but))
+
+
+def unmatched(store: Unmatched) -> Counter[tuple[Any, ...]]:
+    """Count what has no partner yet, with its keys and without marks."""
+    found = ((key, x) for key, group in store.groups.items() for x in held(group))
+    return Counter((key, *x[: store.values], *x[-2:]) for key, x in found)
 
 
 def counted(operator: Any, now: int) -> Iterator[tuple[Any, ...]]:

@@ -42,7 +42,7 @@ def moved(turn: Integers, slots: Integers) -> Integers:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FixedSteps:
     """The steps of a moment that are known beforehand: `alarms` first, then those of absences by their duration.
 
     Behind each step of an absence there is room for alarms that ring at once: `apart` steps with it. At most `most`
@@ -91,7 +91,7 @@ class Layout:
         is_later = (keys[SINCE] > cause[SINCE]) | ((keys[SINCE] == cause[SINCE]) & (keys[LEVEL] > cause[LEVEL]))
         ahead = ~is_same & ~is_later
         assert (keys[SINCE][ahead] == -keys[DUE][ahead]).all(), "what is set in a step is judged after it, or at once"
-        found = np.where(ahead, cause, keys)
+        found: Integers = np.where(ahead, cause, keys)
         found[AGAIN] = np.where(is_same, (repeats + 1) * self.width, 0)
         found[AGAIN, ahead] = (repeats * self.width + np.maximum(goes_on + 1, self.apart))[ahead]
         return found
@@ -111,7 +111,7 @@ class Clock:
     ticks: Mapping[p.Tick, int]
     moments: Integers
     fixed: Integers
-    layout: Layout = field(default_factory=Layout)
+    layout: FixedSteps = field(default_factory=FixedSteps)
     told: Integers = field(default_factory=lambda: _NO_STEPS)
     told_slots: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -163,7 +163,7 @@ class Clock:
 
 
 def arrange(
-    horizon: int, ends: Integers, ticks: Sequence[p.Tick], moments: Integers, layout: Layout, told: Integers = _NO_STEPS
+    horizon: int, ends: Integers, ticks: Sequence[p.Tick], moments: Integers, layout: FixedSteps, told: Integers = _NO_STEPS
 ) -> Clock:
     """Return the order of rows, time points, and the steps of moments, which come in order, with others beside."""
     times = np.array([tick.time for tick in ticks], np.int64)
@@ -187,7 +187,7 @@ def arrange(
 def timeless(rows: int) -> Clock:
     """Return the order of rows alone."""
     none = np.zeros(0, np.int64)
-    return arrange(-END, np.zeros(rows, np.int64), (), none, Layout())
+    return arrange(-END, np.zeros(rows, np.int64), (), none, FixedSteps())
 
 
 def _distinct(keys: Integers) -> tuple[Integers, Integers]:

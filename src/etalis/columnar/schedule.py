@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.clock import DUE, END, Clock, Layout, arrange
+from etalis.columnar.clock import DUE, END, Clock, FixedSteps, arrange
 from etalis.columnar.data.batches import InputBatch, cut
 from etalis.columnar.data.columns import Integers
 from etalis.errors import EventError, Problem
@@ -85,7 +85,7 @@ class Schedule:
         self.fixed = [moment for kind, moment in delays if kind == "at" and moment is not None]
         apart = 1 + sum(kind == "at" for kind, _ in delays)
         outer = sum(isinstance(node, p.Join) and p.falls_due(node) for node in nodes)
-        self.layout = Layout(apart if alarms else 0, apart, tuple(durations), outer)
+        self.layout = FixedSteps(apart if alarms else 0, apart, tuple(durations), outer)
         self.judges = outer > 0  # whether it is found in a batch what has no partner
         self.steps = self.layout.steps
         self.sums = find_sums(heads)

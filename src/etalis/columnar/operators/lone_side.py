@@ -17,7 +17,8 @@ from etalis.columnar.operators.base import Batch
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 
-MET = "$met"  # of what waits: whether it has had a partner, or was missed already
+MET = "$met"  # of what waits: `SETTLED`, or below it, the lower the earlier it came, and of equal ones in order of rows
+SETTLED = 1  # it has had a partner, or was missed already
 
 
 class LoneSide:
@@ -46,6 +47,10 @@ class LoneSide:
         """Return instances that arrive: without a partner so far."""
         return rows.with_columns({v: Column("int", np.zeros(len(rows), np.int64)) for v in self.marks})
 
+    def settled(self, rows: Instances) -> Instances:
+        """Return instances of which it is known whether they have a partner."""
+        return rows.with_columns({v: Column("int", np.full(len(rows), SETTLED)) for v in self.marks})
+
     def begin(self, count: int) -> None:
         """Begin a batch, in which so many instances wait or arrive."""
         self.met = np.zeros(count, bool)
@@ -64,17 +69,21 @@ class LoneSide:
             self.places = np.flatnonzero(~self.met)
             self.rows = side.take(self.places)
             return side
-        met = self.met | (side.column(MET).data != 0)
+        mark = side.column(MET).data.copy()
+        mark[self.met] = SETTLED
         due = self.due(side)
-        ripe = np.flatnonzero(~met & (due < batch.clock.horizon))
-        met[ripe] = True
+        ripe = np.flatnonzero((mark < SETTLED) & (due < batch.clock.horizon))
+        ripe = ripe[np.argsort(mark[ripe], kind="stable")]
+        mark[ripe] = SETTLED
         self.rows, self.places = side.take(ripe), ripe
         self._tell_steps(batch, due[ripe], np.where(ripe < old, -1, self.rows.turn))
-        return side.with_columns({MET: Column("int", met.astype(np.int64))})
+        return side.with_columns({MET: Column("int", mark)})
 
     def unmet(self, rows: Instances) -> Instances:
-        """Return what will be judged of what waits."""
-        return rows.take(np.flatnonzero(rows.column(MET).data == 0))
+        """Return what will be judged of what waits, in the order in which it came."""
+        mark = rows.column(MET).data
+        waits = np.flatnonzero(mark < SETTLED)
+        return rows.take(waits[np.argsort(mark[waits], kind="stable")])
 
     def due(self, rows: Instances) -> Integers:
         """Return when it is known of instances whether they have a partner."""
