@@ -158,7 +158,7 @@ def _obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     if head.actions:
         yield "it has an action"
     followers = {id(n.left): n for n in p.walk(head.body) if isinstance(n, p.Join) and is_followed(n)}
-    loose = _loose(head)
+    loose = _loose(head, types)
     for node in p.walk(head.body):
         yield from _node(node, types, followers.get(id(node)), loose)
 
@@ -254,12 +254,17 @@ def _terms(args: Sequence[Term], where: str) -> Iterator[str]:
                 yield f"{where} has a compound term, or an integer beyond 64 bits"
 
 
-def _loose(head: p.Head) -> set[str]:
-    """Return the variables that nothing but the head reads: where these have no value, it is null."""
+def _loose(head: p.Head, types: Typing) -> set[str]:
+    """Return the variables that nothing but the head reads: where these have no value, it is null.
+
+    What is asked of pairs alone, where a part may be missing, reads what these bind.
+    """
     read: set[str] = set()
     for node in p.walk(head.body):
-        for test in p.tests(node):
-            read.update(p.reads(test), test.outputs if isinstance(test, p.GoalTest) else ())
+        of_pairs = isinstance(node, p.Join) and node.alone is not None
+        for test, firm in zip(p.tests(node), types.sure_by_test(node), strict=False):
+            bound = test.outputs if isinstance(test, p.GoalTest) else ()
+            read |= set(p.reads(test)) - firm if of_pairs else {*p.reads(test), *bound}
         match node:
             case p.Join(left=left, right=right):
                 read.update(set(left.exports) & set(right.exports))
@@ -276,7 +281,7 @@ def _loose(head: p.Head) -> set[str]:
 
 def has_vague(head: p.Head, types: Typing) -> bool:
     """Tell whether a rule has a variable that may be unbound where more than its head asks for it."""
-    loose = _loose(head)
+    loose = _loose(head, types)
     return any(_vague(node, types, loose) for node in p.walk(head.body))
 
 
