@@ -163,7 +163,12 @@ class Clock:
 
 
 def arrange(
-    horizon: int, ends: Integers, ticks: Sequence[p.Tick], moments: Integers, layout: FixedSteps, told: Integers = _NO_STEPS
+    horizon: int,
+    ends: Integers,
+    ticks: Sequence[p.Tick],
+    moments: Integers,
+    layout: FixedSteps,
+    told: Integers = _NO_STEPS,
 ) -> Clock:
     """Return the order of rows, time points, and the steps of moments, which come in order, with others beside."""
     times = np.array([tick.time for tick in ticks], np.int64)

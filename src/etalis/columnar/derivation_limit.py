@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar.clock import PLACE, Clock, first_turns, slot_of
-from etalis.columnar.component import DerivedEvents
 from etalis.columnar.data.columns import Integers
+from etalis.columnar.derived_events import DerivedEvents
 
 Kind: TypeAlias = tuple[str, int]
 Derived: TypeAlias = Sequence[tuple[Kind, DerivedEvents]]

@@ -14,10 +14,11 @@ from etalis.columnar.atomic_batch import AtomicBatches, BatchPart
 from etalis.columnar.batch_order import BatchOrder
 from etalis.columnar.build import Builder
 from etalis.columnar.clock import END, MOST_ROUNDS, PLACE, slot_of
-from etalis.columnar.component import ColumnComponent, DerivedEvents
+from etalis.columnar.component import ColumnComponent
 from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, ReceivedRows, listed
 from etalis.columnar.data.casts import UnfitError
 from etalis.columnar.derivation_limit import Derivations
+from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.eligibility import has_no_duration, in_order
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, part_from, tied_to, whole_engine

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar.clock import PLACE
-from etalis.columnar.component import DerivedEvents
+from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.operators.base import Batch
 from etalis.columnar.recursion import opcodes as t
 from etalis.columnar.recursion.encoding import TYPES, Texts

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.component import DerivedEvents, LatestEvents
 from etalis.columnar.data.casts import to_column, to_integers
 from etalis.columnar.data.columns import Column, Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing
+from etalis.columnar.derived_events import DerivedEvents, LatestEvents
 from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex
 from etalis.columnar.operators.base import AbsenceTest
 from etalis.columnar.operators.deadline import DeadlineOperator

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.component import AlarmMaker, DerivedEvents
+from etalis.columnar.component import AlarmMaker
 from etalis.columnar.data.casts import to_column, to_integers
+from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.operators.deadline import DeadlineOperator
 from etalis.columnar.state.base import KeptField, Link
 from etalis.columnar.state.links import by_end

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from etalis.columnar.clock import MOST_ROUNDS, PLACE, slot_of
-from etalis.columnar.component import DerivedEvents
+from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.run import ColumnRun, InputBatch
 from etalis.errors import InputError
 from etalis.plan.keys import Kind
