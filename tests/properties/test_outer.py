@@ -6,11 +6,14 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
 
 import etalis
 from etalis import Stamp
+from etalis.columnar.data.events import find_types, gather
+from etalis.columnar.eligibility import in_order
+from etalis.columnar.run import ColumnRun
 from etalis.errors import LimitError, ProgramError
 from etalis.language import syntax as s
 from etalis.language.check.checks import check
@@ -22,9 +25,11 @@ from etalis.temporal.event import Event, Retraction, sort_key
 from etalis.why.forms.json_form import from_json
 from helpers.justifications import checker_of, recorded
 from helpers.programs import KINDS, Shape, policies, programs, streams
+from properties.test_carry import check as check_alternating
 from properties.test_columns import check_meaning
+from properties.test_contributors import check_contributors
 from properties.test_disorder import late_engine, lateness, net, short_histories
-from properties.test_engine import MOST, agree, meaning, moment
+from properties.test_engine import MOST, agree, compiled, meaning, moment
 from properties.test_stages import PARTABLE, agree_in_stages, keyed_streams, staged_programs
 
 pytestmark = pytest.mark.property
@@ -42,6 +47,10 @@ SIDES = (
     "(a(X) where X > 0)",
 )  # fmt: skip
 STAGED = replace(PARTABLE, kinds=(*PARTABLE.kinds, *["outer"] * 8), policies=WHOLE.policies)
+COLUMNS = replace(  # what has kernels for the most part: one inside the other, over integers
+    JOINS, events=16, alarms=False, values=(*[0] * 6, *[1] * 4, 2, 3),
+    kinds=(*["event"] * 4, *["outer"] * 14, "binary", "binary", "within", "where", "or", "not_within"),
+)  # fmt: skip
 FLAT = Shape(  # what the least model is defined for
     rules=4, leaves=4, depth=3, events=12, moments=6, policies=("unrestricted",), alarms=True,
     kinds=(
@@ -139,8 +148,8 @@ def test_partners_that_are_taken_back_leave_rows_alone(tree, stream, policy, dat
         engine = etalis.compile(text, max_derivations=MOST, revision_flag="on").engine(policy=policy)
         found: list[Event] = []
         try:
-            for i, event in enumerate(stream):
-                found += engine.push(event.name, *event.args, at=Stamp(moment(event), id=i))
+            for i, each in enumerate(stream):
+                found += engine.push(each.name, *each.args, at=Stamp(moment(each), id=i))
                 for wanted in [x for x, when in moments.items() if when == i]:
                     found += engine.retract(wanted)
             found += engine.close()
@@ -162,10 +171,10 @@ def test_a_restored_engine_goes_on(tree, stream, policy, parts, data) -> None:
     program = etalis.compile(text, max_derivations=MOST)
     engine = program.engine(policy=policy, parts=parts)
     found: list[Event] = []
-    for i, event in enumerate(stream):
+    for i, each in enumerate(stream):
         for _ in range(cuts.count(i)):
             engine = program.restore(engine.snapshot(), policy=policy, parts=parts)
-        found += engine.push(event.name, *event.args, at=moment(event))
+        found += engine.push(each.name, *each.args, at=moment(each))
     assert [*found, *engine.close()] == expected
 
 
@@ -202,6 +211,48 @@ def test_stages_give_the_whole(tree: s.Tree, stream: list[Event], policy: str, s
 @given(programs(JOINS).filter(is_sound), streams(JOINS), policies(JOINS), st.data())
 def test_tables_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check_meaning(tree, stream, policy, data)
+
+
+def is_ordered(tree: s.Tree) -> bool:
+    """Tell whether a program has a part that may be missing, and no recursion."""
+    text = print_program(tree)
+    return "?" in text and is_sound(tree) and in_order(compiled(text).compiled.plans("unrestricted")) is not None
+
+
+@settings(max_examples=settings.default.max_examples // 20)
+@given(programs(COLUMNS).filter(is_ordered), streams(COLUMNS), policies(COLUMNS), st.sampled_from((1, 7, 100)))
+def test_columns_of_any_size_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str, size: int) -> None:
+    """Shows definition 22.1 for parts that may be missing."""
+    text = print_program(tree)
+    note(f"{policy} {size}\n{text}\n{stream}")
+    types, expected = find_types(stream), meaning(text, stream, policy)
+    run = ColumnRun(compiled(text).compiled, types, policy=policy)
+    parts = [gather(stream[low : low + size], types) for low in range(0, len(stream), size)]
+    try:
+        found = [*(each for part in parts for each in run.process(part)), *run.close()]
+    except LimitError:
+        assert expected is None
+        return
+    assert expected is not None or run.is_mixed
+    event("mixed" if run.is_mixed else "over columns" if run.components else "event at a time")
+    if run.is_mixed:  # in which order two parts report one moment is left open
+        assert expected is None or Counter(found) == Counter(expected)
+    else:
+        assert found == expected
+
+
+@settings(max_examples=settings.default.max_examples // 20)
+@given(programs(COLUMNS).filter(is_ordered), streams(COLUMNS), policies(COLUMNS), st.data())
+def test_columns_and_pushes_alternate(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check_alternating(print_program(tree), stream, policy, data, {})
+
+
+@settings(max_examples=settings.default.max_examples // 40)
+@given(st.data())
+def test_columns_tell_who_is_missed_of_what(data: st.DataObject) -> None:
+    tree, stream, policy = (data.draw(drawn(COLUMNS)) for drawn in (programs, streams, policies))
+    assume(is_ordered(tree))
+    check_contributors(tree, stream, policy, data.draw(st.integers(1, max(1, len(stream)))))
 
 
 @settings(max_examples=settings.default.max_examples // 10)

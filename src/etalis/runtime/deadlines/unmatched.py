@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
-from etalis.runtime.deadlines.timers import LEVELS, Lane, Timers
-from etalis.runtime.operators.store import Instance, Store, members
+from etalis.runtime.deadlines.timers import LEVELS, STAGE, Lane, Timers
+from etalis.runtime.operators.store import Instance, Store, held_in
 
 LEAST_TRIM = 64
 
@@ -45,6 +45,10 @@ class Unmatched:
     def lane(self) -> Lane | None:
         """Return where the timers of instants stand, which are due in the order in which they arrive."""
         return self.timers.lane(self.window or 0, self.level, self.stage)
+
+    def since(self, moment: int) -> int:
+        """Return since when an instance waits, as timers tell it: those of later stages come later."""
+        return moment - self.stage * STAGE
 
     def first_number(self) -> int:
         """Return what is added to the sequence of a timer."""
@@ -82,7 +86,7 @@ def shared_with(store: Store, payloads: Iterable[Waiting]) -> list[Waiting]:
     found: list[Waiting] = []
     for key, instance in payloads:
         if key not in left:
-            left[key] = list(members(store[key])) if key in store else []
+            left[key] = list(held_in(store[key])) if key in store else []
         place = next((i for i, other in enumerate(left[key]) if other == instance), None)
         found.append((key, instance if place is None else left[key].pop(place)))
     return found

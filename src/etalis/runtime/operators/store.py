@@ -134,6 +134,11 @@ def members(group: Group) -> Sequence[Instance]:
     return (group,) if type(group) is tuple else group
 
 
+def held_in(group: Group | Newest) -> Sequence[Instance]:
+    """Return the instances of a group, and what its newest has replaced while an event is being offered."""
+    return group.items if isinstance(group, Newest) else members(group)
+
+
 class Fifo(deque[tuple[int, Any]]):
     """What waits, as (end, key) in order of storing; after `due` the first of it is looked at."""
 
