@@ -264,10 +264,19 @@ def sort_round(batch: list[Raw]) -> None:
     """Sort a round by (end, start, standard order of the atom).
 
     Plain comparison is that order for arguments of one type. Where types differ, or an integer meets a float of its
-    value (neither is less), the keys are spelled out.
+    value (neither is less), the keys are spelled out, of the events of that kind and interval alone.
     """
-    if len(batch) > 1 and not _sort_plainly(batch):
-        batch.sort(key=lambda raw: sort_key(new_event(Event, raw)))
+    if len(batch) < 2 or _sort_plainly(batch):
+        return
+    groups: dict[tuple[int, int, EventKind], list[Raw]] = {}
+    for raw in batch:
+        groups.setdefault(raw[:3], []).append(raw)
+    batch.clear()
+    for key in sorted(groups):
+        group = groups[key]
+        if len(group) > 1 and not (len(groups) > 1 and _sort_plainly(group)):
+            group.sort(key=lambda raw: sort_key(new_event(Event, raw)))
+        batch += group
 
 
 def _without_rope(raw: Raw) -> Raw:

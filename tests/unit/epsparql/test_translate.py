@@ -191,7 +191,7 @@ def test_a_query_over_a_window_is_alarms_and_a_predicate() -> None:
         "exceptionAlarmAbsoluteDatetime(window_1(B, K, triple(0, S, P, O)), When) <- rdf(S, P, O, _g, '<s>') "
         "check (t1(Start), t2(End), window_steps(Start, End, 10000000, 5000000, 0, When, K, B))."
     )
-    assert found[5] == "exceptionAlarm(part_1(L, J), 5) <- part_1(L, K) where (K > 0, J is K - 1)."
+    assert found[5] == "exceptionAlarm(part_1(J, B, X), 5) <- part_1(K, B, X) where (K > 0, J is K - 1)."
     assert found[-1] == (
         "solutions_1(_Window, X) :- sparql_graphs(_Window, [_Graph]), sparql_triple(_Graph, X, '<p>', Y), "
         "\\+ sparql_triple(_Graph, X, '<q>', _Z)."

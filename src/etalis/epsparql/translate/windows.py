@@ -91,7 +91,7 @@ class WindowTranslator:
         for dataset, place in _places(query):
             yield self._enter(query, number, dataset, place)
         yield from self._list(query, number, step, delay)
-        yield from self._report(query, number, step)
+        yield from self._report(query, number)
 
     def _enter(self, query: q.StreamQuery, number: int, dataset: q.Dataset, place: int) -> Rule:
         """Return the rule by which triples come into a window, at the first step that has them."""
@@ -125,7 +125,7 @@ class WindowTranslator:
         yield from _wait(query, number, some, delay.whole)
         yield _collect(query, _event("graph", number, _L), some, _event("ready", number, _END))
 
-    def _report(self, query: q.StreamQuery, number: int, step: int) -> Iterator[Rule]:
+    def _report(self, query: q.StreamQuery, number: int) -> Iterator[Rule]:
         """Yield the rules of the heads of a query."""
         names = VariableNames()
         listed = Var(names.fresh("Window"))
@@ -133,13 +133,9 @@ class WindowTranslator:
         found = self._solutions(query, number, names, listed)
         word = query.registered[0] if query.registered is not None else "rstream"
         if word in ("istream", "dstream"):
-            found, rows = self._differences(word, number, names, listed, found)
-            remembered = Var(names.fresh("Rows"))
-            goal = conjunction((Compound(rows, (listed, remembered)), Compound("\\==", (remembered, ListTerm(())))))
-            before = Compound("part", (ListTerm((Compound("before", (remembered,)),)),))
-            head = _event("part", number, _END, Const(_PARTS), before)
-            rule = make_rule(head, Condition("where", graph, goal), query)
-            yield replace(rule, alarm=Alarm("after", _seconds(step)))
+            rows = _event("rows", number, *(Var(names.fresh(name)) for name in ("Rows", "Before")))
+            yield from self._remember(query, number, rows, names, graph, found)
+            graph, found = rows, self._difference(word, number, rows, names, found)
         pattern: Pattern = test_with(graph, "event_multiply" if found.binds else "where", found.goal)
         yield from report(query, number, Timed(pattern, found.sure, found.maybe), names, self.around)
 
@@ -165,29 +161,37 @@ class WindowTranslator:
         only = frozenset(kept)
         return Timeless((head,), found.sure & only, found.maybe & only)
 
-    def _differences(
-        self, word: str, number: int, names: VariableNames, listed: Var, found: Timeless
-    ) -> tuple[Timeless, str]:
-        """Return the call of what has come, or gone, since the step before, and the predicate of all rows of a step."""
+    def _remember(
+        self, query: q.StreamQuery, number: int, rows: EventPattern, names: VariableNames, graph: EventPattern,
+        found: Timeless,
+    ) -> Iterator[Rule]:  # fmt: skip
+        """Yield the rules of the rows of each step, beside those of the step before, which it finds in a part."""
         clauses = self.around.facts.clauses
         clauses.update(_BEFORE)
-        columns = [Var(name) for name in sorted(found.binds)]
-        cells = [Var(names.fresh(variable.name)) for variable in columns]
-        filled = (fill(variable, cell) for variable, cell in zip(columns, cells, strict=True))
-        here, there, other, some = (Var(names.fresh(name)) for name in ("Rows", "Before", "Other", "Found"))
-        rows = f"rows_{number}"
+        (listed,), (here, there) = graph.args, rows.args
+        cells = [Var(names.fresh(name)) for name in sorted(found.binds)]
+        filled = (fill(Var(name), cell) for name, cell in zip(sorted(found.binds), cells, strict=True))
+        some = Var(names.fresh("Found"))
         collected = Compound("findall", (ListTerm(tuple(cells)), conjunction((found.goal, *filled)), some))
-        clauses[Clause(Compound(rows, (listed, here)), conjunction((collected, Compound("sort", (some, here)))))] = None
-        head = Compound(f"{word}_{number}", (listed, *columns))
-        a, b = (here, there) if word == "istream" else (there, here)
-        goals = (
-            Compound(rows, (listed, here)),
-            Compound("rows_before", (listed, there)),
-            Compound("ord_subtract", (a, b, other)),
-            Compound("member", (ListTerm(tuple(columns)), other)),
-        )
-        clauses[Clause(head, conjunction(goals))] = None
-        return Timeless((head,), NONE, found.binds), rows
+        all_rows = Compound(rows.name, (listed, here))
+        clauses[Clause(all_rows, conjunction((collected, Compound("sort", (some, here)))))] = None
+        goal = conjunction((all_rows, Compound("rows_before", (listed, there))))
+        yield make_rule(rows, Condition("where", graph, goal), query)
+        before = Compound("part", (ListTerm((Compound("before", (here,)),)),))
+        some_rows = Condition("where", rows, Compound("\\==", (here, ListTerm(()))))
+        rule = make_rule(_event("part", number, _END, Const(_PARTS), before), some_rows, query)
+        yield replace(rule, alarm=Alarm("after", _seconds(step_of(query))))
+
+    def _difference(
+        self, word: str, number: int, rows: EventPattern, names: VariableNames, found: Timeless
+    ) -> Timeless:  # fmt: skip
+        """Return the call of what has come, or gone, since the step before."""
+        columns, other = tuple(map(Var, sorted(found.binds))), Var(names.fresh("Other"))
+        here, there = rows.args if word == "istream" else reversed(rows.args)
+        goals = (Compound("ord_subtract", (here, there, other)), Compound("member", (ListTerm(columns), other)))
+        head = Compound(f"{word}_{number}", (*rows.args, *columns))
+        self.around.facts.clauses[Clause(head, conjunction(goals))] = None
+        return Timeless((head,), NONE, found.binds)
 
 
 def step_of(query: q.StreamQuery) -> int:
