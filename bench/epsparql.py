@@ -36,13 +36,13 @@ PRICE, VALUE = f"<{SPACE}price>", f"<{SPACE}value>"
 SUBJECTS, WINDOW = 200, 1_000
 CLASSES, LEVELS, BRANCHES = 10_000, 8, 4
 PREFIX = f"PREFIX : <{SPACE}>\n"
-RISES = PREFIX + "SELECT ?c ?x ?y { {?c :price ?x} SEQ {?c :price ?y} WITHIN 1000 FILTER(?y > ?x * 1.9) }"
+RISE = "{?c :price ?x} SEQ {?c :price ?y} WITHIN 1000 FILTER(?y > ?x * 1.9)"
+RISES = f"{PREFIX}SELECT ?c ?x ?y {{ {RISE} }}"
 OUTER = {
     "OPTIONALSEQ": "{?c :price ?x FILTER(?y > ?x * 1.9)} OPTIONALSEQ {?c :price ?y} WITHIN 1000",
     "SEQOPTIONAL": "{?c :price ?x} SEQOPTIONAL {?c :price ?y FILTER(?y > ?x * 1.9)} WITHIN 1000",
-    "EQUALSOPTIONAL": (
-        "{{?c :price ?x} SEQ {?c :price ?y} WITHIN 1000 FILTER(?y > ?x * 1.9)} EQUALSOPTIONAL {?c :volume ?v}"
-    ),
+    "EQUALSOPTIONAL": f"{{{RISE}}} EQUALSOPTIONAL {{?c :volume ?v}}",
+    "OPTIONALEQUALS": f"{{?c :volume ?v}} OPTIONALEQUALS {{{RISE}}}",
 }
 RULE = f"""
 :- set_flag(event_consumption_policy, unrestricted).

@@ -111,9 +111,10 @@ def told(match: Match, field: str) -> Any:
 
 
 def spelled(match: Any) -> tuple[Any, ...]:
+    """Return a match as a row; what is null is left out, as it is of tables."""
     if isinstance(match, tuple):
-        return match[0], match[2], match[3], *match[1]
-    return match.name, match.start, match.end, *match.args
+        return match[0], match[2], match[3], *(value for value in match[1] if value != "null")
+    return match.name, match.start, match.end, *(value for value in match.args if value != "null")
 
 
 def from_table(found: pa.Table) -> Iterable[tuple[Any, ...]]:

@@ -54,6 +54,51 @@ UNPAID = Case(
 )
 
 
+# every order with who was paid within an hour, or nobody
+
+
+def settled_rows(n: int) -> list[Row]:
+    r = random.Random(46)
+    return [row if row[0] == "order" else ("paid", row[1], r.randrange(40), row[2]) for row in order_rows(n)]
+
+
+def settled_loop(rows: list[Row]) -> list[Match]:
+    waiting: deque[tuple[int, int, int]] = deque()
+    begun: dict[int, tuple[int, int]] = {}
+    met: set[int] = set()
+    out: list[Match] = []
+
+    def pass_time(t: float) -> None:
+        while waiting and waiting[0][0] + 3600 < t:
+            s, order, amount = waiting.popleft()
+            del begun[order]
+            if order not in met:
+                out.append(("settled", (order, amount, "null"), s, s + 3600))
+
+    for row in rows:
+        t = row[-1]
+        pass_time(t)
+        if row[0] == "order":
+            waiting.append((t, row[1], row[2]))
+            begun[row[1]] = row[2], t
+        elif (order := begun.get(row[1])) is not None:
+            met.add(row[1])
+            out.append(("settled", (row[1], order[0], row[2]), order[1], t))
+    pass_time(float("inf"))
+    return out
+
+
+SETTLED = Case(
+    "paid_or_not",
+    ":- event(order(id: int, amount: int)). :- event(paid(id: int, clerk: int)).\n"
+    "settled(O, A, C) <- (order(O, A) seq? paid(O, C)) within 1 h.",
+    "unrestricted",
+    settled_rows,
+    settled_loop,
+    closes=True,
+)
+
+
 # a part and its three tests, with thresholds over all
 
 
@@ -175,4 +220,4 @@ CART = Case(
 )
 
 
-ORDERS = named(UNPAID, TESTS, CART)
+ORDERS = named(UNPAID, SETTLED, TESTS, CART)

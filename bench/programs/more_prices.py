@@ -183,4 +183,40 @@ CROSS = Case(
 )
 
 
-PRICES = named(MEDIAN, VWAP, BOLLINGER, ARBITRAGE, CROSS)
+# every deal with the quotes below it in the three seconds before, or none
+
+
+def quoted_rows(n: int) -> list[Row]:
+    r = random.Random(47)
+    return [
+        ("quote" if r.random() < 0.5 else "deal", f"s{r.randrange(200)}", r.randrange(90, 110), i // 100)
+        for i in range(n)
+    ]
+
+
+def quoted_loop(rows: list[Row]) -> list[Match]:
+    last: dict[str, deque[tuple[int, int]]] = {}
+    out: list[Match] = []
+    for kind, symbol, price, t in rows:
+        quotes = last.setdefault(symbol, deque())
+        while quotes and quotes[0][1] < t - 3:
+            quotes.popleft()
+        if kind == "quote":
+            quotes.append((price, t))
+            continue
+        found = [("quoted", (symbol, price, quote), s, t) for quote, s in quotes if s < t and quote < price]
+        out.extend(found or [("quoted", (symbol, price, "null"), t, t)])
+    return unique(out)
+
+
+QUOTED = Case(
+    "quote_or_none",
+    ":- event(quote(sym: string, price: int)). :- event(deal(sym: string, price: int)).\n"
+    "quoted(S, P, Q) <- ((quote(S, Q) where Q < P) ?seq deal(S, P)) within 3.",
+    "unrestricted",
+    quoted_rows,
+    quoted_loop,
+)
+
+
+PRICES = named(MEDIAN, VWAP, BOLLINGER, ARBITRAGE, CROSS, QUOTED)

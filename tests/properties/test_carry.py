@@ -22,6 +22,7 @@ from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.plan import algebra as p
 from etalis.plan.retention import waits_as_instant
+from etalis.runtime.deadlines.unmatched import Unmatched
 from etalis.runtime.operators.gathering import ArrivalStore
 from etalis.runtime.operators.repetition import Runner
 from etalis.runtime.operators.store import Newest, Token, members
@@ -139,12 +140,13 @@ def check_held(found: Engine, expected: Engine) -> None:
     """What waits is what waits in an engine that took all rows by push, less what can match no more."""
     ours, theirs = found.core.rules.memory, expected.core.rules.memory
     assert ours.keys() == theirs.keys()
-    a, b = (
-        Counter((due, since, payload) for due, since, _, _, payload, _ in x.core.state.timers)
-        for x in (found, expected)
-    )
-    assert a == b
+    assert set_by(found, but=Unmatched) == set_by(expected, but=Unmatched)
     for entry in found.core.rules.wiring.entries:
+        if isinstance(entry.node, p.Join) and p.falls_due(entry.node):
+            without, wanted = (x[entry.key, "unmatched"] for x in (ours, theirs))
+            columns = found.core.rules.compiler.stores.columns(entry, 0 if entry.node.alone == "left" else 1)
+            values = sum(not name.startswith("$") for name in columns)
+            assert unmatched(without, values) == unmatched(wanted, values)
         if isinstance(entry.node, p.Repetition):
             a, b = (Counter(counted(x[entry.key, "operator"], found.core.state.now)) for x in (ours, theirs))
             assert a == b
@@ -152,7 +154,7 @@ def check_held(found: Engine, expected: Engine) -> None:
             key = (entry.key, f"side{place}")
             mine, wanted = ours.get(key, {}), theirs.get(key, {})
             assert all(held(group) == sorted(held(group), key=rank) for group in mine.values())
-            keep = found.core.rules.compiler.retention(entry, place)
+            keep = found.core.rules.compiler.stores.retention(entry, place)
             since = None if keep is None else found.core.state.now - keep
             a, b = map(waiting, (mine, wanted))
             instants = waits_as_instant(entry.node.relation, place)
@@ -165,6 +167,18 @@ def check_held(found: Engine, expected: Engine) -> None:
                 fifo = ours[entry.key, f"fifo{place}"]
                 assert list(fifo) == sorted(fifo, key=lambda pair: pair[0])
                 assert not Counter((x[-1], k) for k, x in a.elements()) - Counter(fifo)
+
+
+def set_by(engine: Engine, but: type) -> Counter[tuple[Any, ...]]:
+    """Count the timers of an engine, but for those of some owners."""
+    timers = engine.core.state.timers
+    return Counter((due, since, payload) for due, since, _, owner, payload, _ in timers if not isinstance(owner, but))
+
+
+def unmatched(owner: Unmatched, values: int) -> Counter[tuple[Any, ...]]:
+    """Count what has no partner yet, with its keys and without marks, which follow so many values."""
+    payloads = [timer[4] for timer in owner.timers if timer[3] is owner and owner.awaits(timer[4])]
+    return Counter((key, *x[:values], *x[-2:]) for key, x in payloads)
 
 
 def counted(operator: Any, now: int) -> Iterator[tuple[Any, ...]]:

@@ -14,6 +14,7 @@ import etalis
 from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
 from etalis.errors import EventError, LimitError
+from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
 from etalis.semantics import steps as semantics
@@ -60,6 +61,11 @@ def taken(run: ColumnRun, stream: list[Event], cut: int) -> list[Event]:
 @given(st.data())
 def test_columns_tell_what_an_engine_tells(shape: Shape, data: st.DataObject) -> None:
     tree, stream, policy = (data.draw(drawn(shape)) for drawn in (programs, streams, policies))
+    check_contributors(tree, stream, policy, data.draw(st.integers(1, max(1, len(stream)))))
+
+
+def check_contributors(tree: s.Tree, stream: list[Event], policy: str, cut: int) -> None:
+    """Compare what columns, an engine and the meaning tell, so many rows at a time."""
     text = print_program(tree)
     note(f"{policy}\n{text}\n{stream}")
     program = etalis.compile(text, max_derivations=MOST)
@@ -71,7 +77,6 @@ def test_columns_tell_what_an_engine_tells(shape: Shape, data: st.DataObject) ->
         expected += engine.close()
     except LimitError:
         return
-    cut = data.draw(st.integers(1, max(1, len(stream))))
     run, plain = (
         ColumnRun(program.compiled, find_types(stream), policy=policy, contributors=on) for on in (True, False)
     )

@@ -58,6 +58,13 @@ def test_natural_conditions() -> None:
     assert "where link(I, J)" in done.stdout
 
 
+def test_outer_forms() -> None:
+    """What is found is what is meant; what it takes is for an idle machine."""
+    done = bench("60", "1", script="outer.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(done.stdout.count(f"\n{form} ") == 4 for form in ("seq?", "?seq", "equals?", "?equals", "and?", "?and"))
+
+
 def test_unknown_workload() -> None:
     done = bench("W99")
     assert done.returncode == 2

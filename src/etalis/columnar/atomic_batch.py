@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from etalis.columnar.clock import MOST_ROUNDS, Clock
 from etalis.columnar.data.batches import InputBatch, cut
-from etalis.columnar.schedule import MOST_ROUNDS, Clock
 from etalis.columnar.state.base import Undo
 from etalis.temporal.event import Event
 

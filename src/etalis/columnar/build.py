@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from etalis.columnar.clock import moved
 from etalis.columnar.conditions.judge import Judge
+from etalis.columnar.data.columns import Integers
 from etalis.columnar.operators.aggregate import build_fold
 from etalis.columnar.operators.base import (
     AbsenceTest,
+    Batch,
     ColumnOperator,
     FilterOperator,
     OutputTests,
@@ -21,6 +25,8 @@ from etalis.columnar.operators.base import (
 from etalis.columnar.operators.deadline import DeadlineOperator, TickOperator
 from etalis.columnar.operators.join import JoinOperator
 from etalis.columnar.operators.join_keys import ComputedKeys
+from etalis.columnar.operators.lone_side import LoneSide
+from etalis.columnar.operators.outer_join import OuterJoinOperator
 from etalis.columnar.repetition.chains import AnchoredRepetition, ChainRepetition, FollowedRepetition
 from etalis.columnar.repetition.counted import CountedRepetition, asks_elements, asks_followers, is_chained, is_followed
 from etalis.columnar.repetition.pair_tests import PairTests
@@ -36,12 +42,13 @@ class Builder:
     """Builds operators; equal nodes of a component become one. Timers and joins are listed with those `beside` it.
 
     Where it `is_vague`, variables may be unbound where more than a head asks for them; such columns are of any terms.
-    `names` are the nodes of the engine's own rules that some stand for.
+    `names` are the nodes of the engine's own rules that some stand for, `levels` those of joins without a partner.
     """
 
     def __init__(
         self, types: Typing, conditions: Conditions, beside: Builder | None = None, *, is_vague: bool = False,
         evidence: set[p.Node] | None = None, names: Mapping[p.Node, p.Node] = MappingProxyType({}),
+        levels: Mapping[Hashable, int] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.types = types
         self.is_vague = is_vague
@@ -50,6 +57,8 @@ class Builder:
         self.joins: list[JoinOperator] = [] if beside is None else beside.joins
         self.evidence: set[p.Node] = (set() if beside is None else beside.evidence) if evidence is None else evidence
         self.names: Mapping[p.Node, p.Node] = names if beside is None else beside.names
+        self.levels: Mapping[Hashable, int] = levels if beside is None else beside.levels
+        self.every: list[SharedOperator] = [] if beside is None else beside.every
         self.built: dict[p.Node, SharedOperator] = {}
 
     def build(self, node: p.Node, rule: str) -> SharedOperator:
@@ -57,15 +66,19 @@ class Builder:
         if node not in self.built:
             operator = OPERATORS[type(node)](self, node, self._known(node), rule)
             self.built[node] = SharedOperator(operator, partial(self.evidence.add, self.names.get(node, node)))
+            self.every.append(self.built[node])
         return self.built[node]
 
-    def _known(self, node: p.Node, *parts: p.Node) -> Mapping[str, str]:
-        """Return the types of the variables of a node; any term, where it, or one of its parts, may not bind them."""
+    def judged(self, body: p.Node) -> list[JudgedJoin]:
+        """Return the joins of a pattern of which it is known later who has no partner, inner ones first."""
+        nodes = [node for node in reversed(list(p.walk(body))) if isinstance(node, p.Join) and p.falls_due(node)]
+        several = [(self.built[node], self.built[node].operator) for node in dict.fromkeys(nodes)]
+        return [JudgedJoin(once, outer) for once, outer in several if isinstance(outer, OuterJoinOperator)]
+
+    def _known(self, node: p.Node) -> Mapping[str, str]:
+        """Return the types of the variables of a node; any term, where it may not bind them."""
         known = {**self.types.variables(node), **dict.fromkeys(filter(is_row, node.exports), "int")}
-        if not self.is_vague:
-            return known
-        vague = {v for part in (node, *parts) for v in part.exports if v not in self.types.sure(part) and not is_row(v)}
-        return {**known, **dict.fromkeys(vague, "term")}
+        return self._loosened(known, set(node.exports) - self.types.sure(node))
 
     def _build_source(self, node: p.Source, known: Mapping[str, str], _: str) -> ColumnOperator:
         return SourceOperator(node, {v: known[v] for v in node.exports})
@@ -84,7 +97,7 @@ class Builder:
     def _build_join(self, node: p.Join, known: Mapping[str, str], rule: str) -> ColumnOperator:
         """Return the operator of pairs; one for both where a repetition is on the left."""
         if not isinstance(node.left, p.Repetition) or not is_followed(node):
-            return self._join(node, known, rule)
+            return self._join(node, rule) if node.alone is None else self._outer_join(node, known, rule)
         if not is_chained(node.left):
             return self._repeater(node.left, node, known, rule)
         sides = (self.build(node.left, rule), self.build(node.right, rule))
@@ -135,11 +148,22 @@ class Builder:
     def _inputs(self, rule: str, *nodes: p.Node) -> list[ColumnOperator]:
         return [self.build(node, rule) for node in nodes]
 
-    def _join(self, node: p.Join, known: Mapping[str, str], rule: str) -> JoinOperator:
+    def _outer_join(self, node: p.Join, known: Mapping[str, str], rule: str) -> OuterJoinOperator:
+        """Return the operator of pairs, and of what of one side has no partner."""
+        lone = LoneSide(node, self.levels.get(id(node), 1))
+        own = (node.left, node.right)[lone.place]
+        missing = {v: known[v] for v in node.exports if v not in own.exports}
+        outer = OuterJoinOperator(self._join(node, rule, lone), lone, missing, is_vague=self.is_vague)
+        if not lone.is_at_once:
+            self.timers.append(outer)
+        return outer
+
+    def _join(self, node: p.Join, rule: str, lone: LoneSide | None = None) -> JoinOperator:
         """Sort a join's tests: on one side alone where nothing can be raised, a limit of the left side, on pairs.
 
         One limit, so that what has blocked a left side can be told from it.
         """
+        known = self._known_of_pairs(node)
         sides: tuple[list[Judge], list[Judge]] = ([], [])
         gaps: list[AbsenceTest] = []
         tests: list[Judge | AbsenceTest] = []
@@ -148,7 +172,7 @@ class Builder:
                 gaps.append(test)
                 continue
             side = self._side(test, node) if isinstance(test, Judge) and test.by_arrays else None
-            if side is None:
+            if side is None or (lone is not None and side == lone.place):
                 tests.append(test)
             else:
                 sides[side].append(test)
@@ -157,11 +181,26 @@ class Builder:
         firm = join_key(node) if node.policy.keep == "newest" else always
         vague = {v: known[v] for v in shared_names(node) if v not in firm}
         join = JoinOperator(
-            node, inputs, self._known(node, node.left, node.right), sides, gaps, TestSequence(tests), vague,
-            ComputedKeys(node, self.conditions.solver.database) if node.keys_on else None,
+            node, inputs, self._known_of_sides(node, known), sides, gaps, TestSequence(tests), vague,
+            ComputedKeys(node, self.conditions.solver.database) if node.keys_on else None, lone,
         )  # fmt: skip
         self.joins.append(join)
         return join
+
+    def _known_of_pairs(self, node: p.Join) -> Mapping[str, str]:
+        """Return the types of the variables of a join's pairs; any term, where these may not bind them."""
+        names = [v for side in p.children(node) for v in side.exports]
+        known = {**self.types.pairs(node), **dict.fromkeys(filter(is_row, names), "int")}
+        return self._loosened(known, set(names) - self.types.sure_by_test(node)[-1])
+
+    def _known_of_sides(self, node: p.Join, known: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the types of the variables of a join's sides; any term, where one of them may not bind them."""
+        vague = {v for side in p.children(node) for v in side.exports if v not in self.types.sure(side)}
+        return self._loosened(known, vague)
+
+    def _loosened(self, known: Mapping[str, str], names: Collection[str]) -> Mapping[str, str]:
+        """Return types, those of some variables that may be unbound being any term, where these are told apart."""
+        return {**known, **dict.fromkeys((v for v in names if not is_row(v)), "term")} if self.is_vague else known
 
     def _is_limit(self, absence: AbsenceTest, node: p.Join) -> bool:
         """Tell whether what lies after the end of a left side can block it, and nothing that ended before it came."""
@@ -239,3 +278,29 @@ class SharedOperator(ColumnOperator):
     def lend(self, batch: Any, found: Any) -> None:
         """Let a batch bring what was found before."""
         self.batch, self.found = batch, found
+        if self._note is not None and len(found):
+            self._note()
+            self._note = None
+
+    def move(self, batches: Mapping[int, Batch], slots: Integers) -> None:
+        """Let other batches bring what some did, by their identities: they stand for the same rows in new slots."""
+        after = batches.get(id(self.batch))
+        if after is not None:
+            self.batch, self.found = after, replace(self.found, turn=moved(self.found.turn, slots))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedJoin:
+    """A join of which it is known later who has no partner, and what several read of it."""
+
+    once: SharedOperator
+    operator: OuterJoinOperator
+
+    def find_alone(self, batch: Batch) -> Integers:
+        """Find its pairs in a batch, and who has no partner; return the keys of the steps in which that is known."""
+        self.once.lend(batch, self.operator.pairs(batch))
+        return self.operator.lone.keys
+
+    def place(self, steps: Integers) -> None:
+        """Let who has no partner come in the slots of these steps."""
+        self.once.lend(self.once.batch, self.operator.with_alone(self.once.found, steps))

@@ -6,21 +6,23 @@ caused, the place within the round. Law: what a batch gives is what the engine g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.build import Builder, SharedOperator
-from etalis.columnar.data.columns import Column, Flags, Integers, at_either, concat, fit, key_rows, ranks
+from etalis.columnar.build import Builder, JudgedJoin, SharedOperator
+from etalis.columnar.clock import PLACE, moved
+from etalis.columnar.data.columns import Column, Integers, at_either, concat, fit
 from etalis.columnar.data.instances import Instances
+from etalis.columnar.derived_events import DerivedEvents, LatestEvents, stacked
 from etalis.columnar.eligibility import has_vague, in_order
-from etalis.columnar.kernels.buffers import KeyIndex, merge
-from etalis.columnar.operators.base import Batch, EventRows, Turns
+from etalis.columnar.kernels.buffers import merge
+from etalis.columnar.operators.base import Batch, EventRows
 from etalis.columnar.operators.terms import is_compound, values_of, with_nulls
 from etalis.columnar.row_numbers import is_row, padded
-from etalis.columnar.schedule import LONGEST, PLACE, Clock, alarm_delay, find_makers
+from etalis.columnar.schedule import LONGEST, alarm_delay, find_makers
 from etalis.data.values import Value
 from etalis.errors import EventError, Problem
 from etalis.language.ground_terms import variables
@@ -31,34 +33,6 @@ from etalis.runtime.codegen.conditions import Conditions
 from etalis.temporal.interval import MICROSECONDS
 
 Kind: TypeAlias = tuple[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class DerivedEvents:
-    """Derived events of one kind, each once, in order: turns, end points, the rule that made each, attributes.
-
-    `numbers` are those of the rows they are made of, where somebody asks.
-    """
-
-    turn: Integers
-    start: Integers
-    end: Integers
-    rule: Integers
-    columns: Sequence[Column]
-    numbers: Sequence[Integers] = ()
-
-    def __len__(self) -> int:
-        return len(self.turn)
-
-    def take(self, rows: Integers) -> DerivedEvents:
-        """Return some of the events."""
-        columns = [column.take(rows) for column in self.columns]
-        numbers = [each[rows] for each in self.numbers]
-        return DerivedEvents(self.turn[rows], self.start[rows], self.end[rows], self.rule[rows], columns, numbers)
-
-    def on(self, clock: Clock) -> DerivedEvents:
-        """Return events that were made by the order of rows alone, with their turns by a clock."""
-        return replace(self, turn=clock.placed(self.turn))
 
 
 class ColumnComponent:
@@ -80,6 +54,7 @@ class ColumnComponent:
                 operator = builder.build(heads[i].body, heads[i].label)
                 fits = shared.conditions.fits(heads[i].label)
                 maker = _Maker(heads[i], numbers[i], operator, tuple(read), types, fits, is_vague=is_vague)
+                maker.judged = builder.judged(heads[i].body)
                 alarm = heads[i].alarm
                 if alarm is None:
                     makers.append(maker)
@@ -92,22 +67,33 @@ class ColumnComponent:
         self.read = {kind for head in heads for kind in p.read_kinds(head.body)}
         every = [maker for _, makers, _ in self.steps for maker in makers]
         self.told = [maker for maker in every if isinstance(maker, AlarmMaker) and maker.delay is None]
+        self.makers = [maker.maker if isinstance(maker, AlarmMaker) else maker for maker in every]
         tellers = [heads[i] for i, number in enumerate(numbers) if any(t.number == number for t in self.told)]
         self.telling = {h.kind for teller in tellers for h in find_makers(p.read_kinds(teller.body), heads)}
-        self.shared = shared
         self.early: dict[Kind, DerivedEvents] = {}
+        self.done: dict[Kind, DerivedEvents] = {}
+        self.last = max((i for i, (_, makers, _) in enumerate(self.steps) if any(m.judged for m in makers)), default=-1)
 
     def process(self, batch: Batch) -> dict[Kind, DerivedEvents]:
         """Return what a batch causes, by kind, and add what rules read of it to the batch."""
-        found: dict[Kind, DerivedEvents] = {}
         for kind, makers, latest in self.steps:
-            made = self.early.pop(kind, None)
-            if made is None:
-                made = latest.new([maker.process(batch) for maker in makers], batch.turns)
-            found[kind] = made
-            if kind in self.read and len(made):
-                _add(batch.events, kind, made)
+            if kind not in self.done:
+                self._make(kind, makers, latest, batch)
+        found, self.done = self.done, {}
         return found
+
+    def _make(self, kind: Kind, makers: Sequence[_Maker | AlarmMaker], latest: LatestEvents, batch: Batch) -> None:
+        made = self.early.pop(kind, None)
+        if made is None:
+            made = latest.new([maker.process(batch) for maker in makers], batch.turns)
+        self.done[kind] = made
+        if kind in self.read and len(made):
+            _add(batch.events, kind, made)
+
+    def begin(self) -> None:
+        """Forget what a batch that failed has left."""
+        self.early.clear()
+        self.done.clear()
 
     def foresee(self, batch: Batch) -> list[Integers]:
         """Find what tells the times of alarms in a batch that has no clock yet; return when these are due."""
@@ -118,14 +104,37 @@ class ColumnComponent:
                     _add(batch.events, kind, made)
         return [alarms.foresee(batch) for alarms in self.told]
 
-    def begin(self, before: Batch, batch: Batch) -> None:
-        """Give what was found before the clock was known its turns by the clock."""
-        for once in self.shared.built.values():
-            if once.batch is before:
-                once.lend(batch, replace(once.found, turn=batch.clock.placed(once.found.turn)))
-        self.early = {kind: made.on(batch.clock) for kind, made in self.early.items()}
+    def find_alone(self, batch: Callable[[], Batch]) -> Iterator[tuple[JudgedJoin, Integers]]:
+        """Yield the joins that have rows without a partner, and the keys of their steps.
+
+        These get their turns at once, before anything reads them, so the batch is another one after each.
+        """
+        for kind, makers, latest in self.steps[: self.last + 1]:
+            for maker in makers:
+                for join in maker.judged:
+                    mine = maker.seen(batch())
+                    if join.once.batch is not mine:
+                        keys = join.find_alone(mine)
+                        if keys.shape[1]:
+                            yield join, keys
+            self._make(kind, makers, latest, batch())
+
+    def move(self, before: Batch, after: Batch, slots: Integers) -> dict[int, Batch]:
+        """Give what was found so far the turns that it has where slots have moved.
+
+        Return what stands for batches of its own, by their identities.
+        """
+        for kept in (self.early, self.done):
+            kept.update({kind: made.moved(slots) for kind, made in kept.items()})
         for alarms in self.told:
-            alarms.early = alarms.early.on(batch.clock)
+            alarms.early = alarms.early.moved(slots)
+        found = {}
+        for maker in self.makers:
+            if maker.apart is not None and maker.apart.whole is before:
+                own = id(maker.apart.batch)
+                maker.apart = maker.apart.moved(after, slots)
+                found[own] = maker.apart.batch
+        return found
 
 
 def _add(events: dict[Kind, EventRows], kind: Kind, made: DerivedEvents) -> None:
@@ -157,6 +166,8 @@ class _Maker:
         self.unsure = {v for arg in self.args for v in variables(arg)} - types.sure(head.body)
         self.number = number
         self.operator = operator
+        self.judged: list[JudgedJoin] = []
+        self.apart: ToldApart | None = None
         self.derived = derived
         self.rows = [name for name in head.body.exports if is_row(name)]
 
@@ -166,12 +177,18 @@ class _Maker:
 
     def matches(self, batch: Batch) -> Instances:
         """Return the matches of a batch."""
-        if len(self.derived) < 2:
-            rows: Instances = self.operator.process(batch)
+        rows: Instances = self.operator.process(self.seen(batch))
+        if self.apart is None:
             return rows
-        batch, renamed = _told_apart(batch)
-        rows = self.operator.process(batch)
-        return Instances(renamed[rows.turn], rows.start, rows.end, rows.blocks)
+        return Instances(self.apart.turns(rows.turn), rows.start, rows.end, rows.blocks)
+
+    def seen(self, batch: Batch) -> Batch:
+        """Return a batch as the rule sees it."""
+        if len(self.derived) < 2:
+            return batch
+        if self.apart is None or self.apart.whole is not batch:
+            self.apart = _tell_apart(batch)
+        return self.apart.batch
 
     def made(self, rows: Instances) -> DerivedEvents:
         """Return the events that some matches become."""
@@ -212,6 +229,8 @@ class AlarmMaker:
         self.maker = maker
         self.number = maker.number
         self.operator = maker.operator
+        self.judged = maker.judged
+        self.seen = maker.seen
         self.pending: DerivedEvents | None = None
 
     def due(self) -> Integers:
@@ -229,7 +248,7 @@ class AlarmMaker:
         step = np.where(due > set_now.end, 0, clock.step_after(set_now.turn))
         found = replace(set_now, start=due, end=due)
         if self.pending is not None:
-            found, step = _below([self.pending, found]), np.concatenate([np.zeros(len(self.pending), np.int64), step])
+            found, step = stacked([self.pending, found]), np.concatenate([np.zeros(len(self.pending), np.int64), step])
         waits = found.end >= clock.horizon
         self.pending = found.take(np.flatnonzero(waits))
         found, step = found.take(np.flatnonzero(~waits)), step[~waits]
@@ -286,129 +305,40 @@ def _refuse_far() -> NoReturn:
     raise EventError(Problem("E607", "an alarm is set for a time too far away for columns", hint=hint))
 
 
-def _told_apart(batch: Batch) -> tuple[Batch, Integers]:
-    """Give events of several kinds turns of their own, in the order of a round; return what they were."""
-    kinds = list(batch.events)
-    rank = {kind: i for i, kind in enumerate(sorted(kinds, key=lambda kind: (kind[1], kind[0])))}
-    parts = [batch.events[kind] for kind in kinds]
-    turn = np.concatenate([rows.turn for rows in parts]) if parts else np.zeros(0, np.int64)
-    start = np.concatenate([rows.start for rows in parts]) if parts else turn
-    kind_rank = np.concatenate(
-        [np.full(len(rows.turn), rank[kind]) for kind, rows in zip(kinds, parts, strict=True)] or [turn]
-    )
-    order = np.lexsort((turn, kind_rank, start, turn >> PLACE))
+@dataclass(frozen=True, slots=True)
+class ToldApart:
+    """A batch in which events of several kinds have places of their own in a round, and what their turns are."""
+
+    whole: Batch
+    batch: Batch
+    turn: Integers
+    before: Integers
+
+    def turns(self, turn: Integers) -> Integers:
+        """Return the turns in the whole batch; what falls due has the same one."""
+        place = np.minimum(np.searchsorted(self.turn, turn), len(self.turn) - 1)
+        return np.where(self.turn[place] == turn, self.before[place], turn) if len(self.turn) else turn
+
+    def moved(self, whole: Batch, slots: Integers) -> ToldApart:
+        """Return the same where slots have moved."""
+        own = self.batch.moved(whole.clock, slots, whole.now)
+        return ToldApart(whole, own, moved(self.turn, slots), moved(self.before, slots))
+
+
+def _tell_apart(whole: Batch) -> ToldApart:
+    """Give events of several kinds places of their own, in the order of a round."""
+    kinds = sorted(whole.events, key=lambda kind: (kind[1], kind[0]))
+    parts = [whole.events[kind] for kind in kinds]
+    none = np.zeros(0, np.int64)
+    turn, start = (np.concatenate([none, *(getattr(rows, name) for rows in parts)]) for name in ("turn", "start"))
+    rank = np.repeat(np.arange(len(parts)), [len(rows.turn) for rows in parts])
+    order = np.lexsort((turn, rank, start, turn >> PLACE))
+    moment = turn[order] >> PLACE
+    told = (moment << PLACE) | (np.arange(len(order)) - np.searchsorted(moment, moment))
     places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
+    places[order] = told
     events = {}
-    low = 0
     for kind, rows in zip(kinds, parts, strict=True):
-        high = low + len(rows.turn)
-        events[kind] = replace(rows, turn=places[low:high])
-        low = high
-    return Batch(events, batch.now, batch.clock), turn[order]
-
-
-class LatestEvents:
-    """What was made at the latest stamp, of one kind: an event is made once per atom and interval."""
-
-    def __init__(self, types: Sequence[str]) -> None:
-        self.types = types
-        self.made: DerivedEvents | None = None
-
-    def new(self, several: Sequence[DerivedEvents], turns: Turns) -> DerivedEvents:
-        """Return what is new of what rules made in a batch, with turns of its own, in order.
-
-        `turns` has those of other kinds that the same matches became.
-        """
-        made = _by_cause(several)
-        count = 0
-        old = self.made
-        if old is not None and len(made) and old.end[-1] == made.end[0]:
-            count = len(old)
-            made = _below([old, made])
-        if not len(made):
-            return made
-        turn = None if count else _untied(made, turns)
-        if turn is None:
-            made = _once(made, count)
-        if len(made):
-            self.made = made.take(np.flatnonzero(made.end == made.end[-1]))
-        if turn is not None:
-            return replace(made, turn=turn)
-        return _placed(made.take(np.arange(count, len(made))) if count else made)
-
-
-def _by_cause(several: Sequence[DerivedEvents]) -> DerivedEvents:
-    """Return what several rules made, by the turn of its cause, of one turn in the order of the rules."""
-    if len(several) == 1:
-        return several[0]
-    together = _below(several)
-    return together.take(np.argsort(together.turn, kind="stable"))
-
-
-def _below(several: Sequence[DerivedEvents]) -> DerivedEvents:
-    turn, start, end, rule = (
-        np.concatenate([getattr(made, name) for made in several]) for name in ("turn", "start", "end", "rule")
-    )
-    columns = [concat(same) for same in zip(*(m.columns for m in several), strict=True)]
-    width = max(len(made.numbers) for made in several)
-    numbers = zip(*(padded(made.numbers, width, len(made)) for made in several), strict=True)
-    return DerivedEvents(turn, start, end, rule, columns, [np.concatenate(same) for same in numbers])
-
-
-def _untied(made: DerivedEvents, turns: Turns) -> Integers | None:
-    """Return the turns of events that were made at a moment each, and none twice; None if there may be others."""
-    key = (id(made.turn), id(made.start), id(made.end))
-    if key not in turns:
-        moment = (made.turn >> PLACE) + 1
-        again = (made.end[1:] == made.end[:-1]) & (made.start[1:] <= made.start[:-1])
-        is_untied = not again.any() and bool((moment[1:] > moment[:-1]).all())
-        turns[key] = (made.turn, made.start, made.end), moment << PLACE if is_untied else None
-    return turns[key][1]
-
-
-def _once(made: DerivedEvents, count: int) -> DerivedEvents:
-    """Leave out repeated events; the first `count` are old, and stay."""
-    rows = _in_doubt(made.end[1:] == made.end[:-1], made.start[1:] > made.start[:-1])
-    if not len(rows):
-        return made
-    part = made.take(rows)
-    sides = [Column("int", part.start), Column("int", part.end), *part.columns]
-    first = KeyIndex(key_rows([sides], [len(rows)])[0]).first
-    kept = np.ones(len(made), bool)
-    kept[rows] = False
-    kept[rows[first]] = True
-    kept[:count] = True
-    return made if kept.all() else made.take(np.flatnonzero(kept))
-
-
-def _placed(made: DerivedEvents) -> DerivedEvents:
-    """Give events their turns: the round after their cause, in the order of (start, standard order of the atom)."""
-    moment = (made.turn >> PLACE) + 1
-    same = moment[1:] == moment[:-1]
-    if not same.any():
-        return replace(made, turn=moment << PLACE)
-    rows = _in_doubt(same, made.start[1:] > made.start[:-1])
-    if len(rows):
-        part, order = made.take(rows), np.arange(len(made))
-        atoms = (ranks(column) for column in reversed(part.columns))
-        order[rows] = rows[np.lexsort((*atoms, part.start, moment[rows]))]
-        made = made.take(order)
-    starts = np.flatnonzero(np.concatenate([[True], ~same]))
-    place = np.arange(len(made)) - np.repeat(starts, np.diff(np.append(starts, len(made))))
-    return replace(made, turn=(moment << PLACE) | place)
-
-
-def _in_doubt(same: Flags, rises: Flags) -> Integers:
-    """Return the rows of runs in which something does not rise; `same` tells of the second row on who goes on a run.
-
-    >>> _in_doubt(np.array([True, False, True, True]), np.array([True, True, False, True])).tolist()
-    [2, 3, 4]
-    """
-    doubtful = np.flatnonzero(same & ~rises)
-    if not len(doubtful):
-        return doubtful
-    run = np.concatenate([[0], np.cumsum(~same)])
-    marked = np.zeros(run[-1] + 1, bool)
-    marked[run[doubtful]] = True
-    return np.flatnonzero(marked[run])
+        mine, places = np.split(places, [len(rows.turn)])
+        events[kind] = replace(rows, turn=mine)
+    return ToldApart(whole, Batch(events, whole.now, whole.clock), told, turn[order])

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.component import DerivedEvents
+from etalis.columnar.clock import PLACE, Clock, first_turns, slot_of
 from etalis.columnar.data.columns import Integers
-from etalis.columnar.schedule import PLACE, Clock, first_turns, row_of
+from etalis.columnar.derived_events import DerivedEvents
 
 Kind: TypeAlias = tuple[str, int]
 Derived: TypeAlias = Sequence[tuple[Kind, DerivedEvents]]
@@ -32,7 +32,7 @@ class Derivations:
         if self._are_few(clock, derived):
             return None
         turn = np.concatenate([np.zeros(0, np.int64), *(made.turn for _, made in derived)])
-        cause = np.searchsorted(clock.rows, row_of(turn), side="right")
+        cause = np.searchsorted(clock.rows, slot_of(turn), side="right")
         counts = np.bincount(cause, minlength=len(clock.rows) + 1)
         counts[0] += self.last
         before, self.last = self.last, int(counts[-1])
@@ -61,7 +61,7 @@ class Derivations:
 
 def _are_apart(turn: Integers, count: int) -> bool:
     """Tell whether no input has more than so many of several turns, which are in order."""
-    return bool((row_of(turn[count:]) > row_of(turn[:-count])).all())
+    return bool((slot_of(turn[count:]) > slot_of(turn[:-count])).all())
 
 
 def _last_of(moment: int, derived: Derived) -> tuple[Kind, DerivedEvents, int]:

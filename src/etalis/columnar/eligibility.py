@@ -6,7 +6,7 @@ connected by events go together: all over columns, or all event at a time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -16,7 +16,7 @@ from etalis.columnar.operators.aggregate import needed_columns
 from etalis.columnar.operators.base import find_doubles
 from etalis.columnar.operators.totals import KERNELS
 from etalis.columnar.repetition.counted import find_obstacles, is_followed
-from etalis.columnar.schedule import LONGEST, MOST_DELAYS, alarm_delay, depths, find_makers, find_sums, is_told
+from etalis.columnar.schedule import LONGEST, MOST_DELAYS, alarm_delay, find_makers, find_sums, is_told
 from etalis.language.check.goals import calls
 from etalis.language.ground_terms import variables
 from etalis.language.outer.strata import Levels
@@ -88,13 +88,13 @@ def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, i
             more.append(f"rule {heads[numbers[0]].label}: it is recursive, and max_derivations is too large")
         reasons += more
     else:
-        is_long, depth = len(find_sums(mine)) > MOST_DELAYS, depths(mine)
-        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, mine, is_long, depth)]
-        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _staged(head, find_stages(mine, {}))]
+        is_long, stages = len(find_sums(mine)) > MOST_DELAYS, find_stages(mine, {})
+        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, mine, is_long)]
+        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _staged(head, stages)]
     return RuleGroup(tuple(numbers), tuple(dict.fromkeys(reasons)))
 
 
-def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool, depth: Mapping[Kind, int]) -> Iterator[str]:
+def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool) -> Iterator[str]:
     """Yield what keeps a rule from columns of all that happens by itself; `is_long` if too many delays follow.
 
     What blocks an absence has come before its deadline is judged, but for an alarm that another sets to ring at once.
@@ -112,9 +112,23 @@ def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool, depth: Mapping
     absent = {kind for node in waiting for kind in p.read_kinds(node.absent)}
     if any(maker.alarm is not None and maker.alarm.kind == "at" for maker in find_makers(absent, heads)):
         yield "what must be absent until a deadline may be an alarm that rings at once"
-    timed = waiting or any(isinstance(node, p.Tick) for node in p.walk(head.body))
-    if timed and sum(kind in depth for kind in p.read_kinds(head.body)) > 1:
-        yield "a time point or deadline meets several derived events"
+    yield from _missing(head, heads)
+
+
+def _missing(head: p.Head, heads: Sequence[p.Head]) -> Iterator[str]:
+    """Yield what keeps a rule with parts that are missed later from columns.
+
+    Of one step the order is that of each such part. Between several it is left open, and so must not matter.
+    """
+    nodes = list(p.walk(head.body))
+    judged = [node for node in nodes if p.falls_due(node)]
+    if not any(isinstance(node, p.Join) for node in judged):
+        return
+    if any(maker.alarm is not None and maker.alarm.kind == "at" for maker in heads):
+        yield "an alarm may ring at once where it is found that a part is missing"
+    restricted = any(isinstance(node, p.Join) and node.policy.restricts for node in nodes)
+    if len(judged) > 1 and (restricted or any(isinstance(node, p.Fold | p.Repetition) for node in nodes)):
+        yield "several parts may be found to be missing at once, and their order matters"
 
 
 def _staged(head: p.Head, stages: Levels) -> Iterator[str]:
@@ -153,7 +167,7 @@ def _obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     if head.actions:
         yield "it has an action"
     followers = {id(n.left): n for n in p.walk(head.body) if isinstance(n, p.Join) and is_followed(n)}
-    loose = _loose(head)
+    loose = _loose(head, types)
     for node in p.walk(head.body):
         yield from _node(node, types, followers.get(id(node)), loose)
 
@@ -177,6 +191,9 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
                 places = zip(args, types[name, len(args)], strict=True)
                 if not FLAT.issuperset(t for arg, t in places if args.count(arg) > 1 or isinstance(arg, Const)):
                     yield f"it is recursive, and an attribute of {name}/{len(args)} that is compared has no flat type"
+            case p.Join(alone="left" | "right"):
+                yield "it is recursive, and recursion has no kernel for parts that may be missing"
+                continue
             case p.Join() | p.Union() | p.Filter():
                 several = _part_types(node, types)
             case p.Tick() | p.Repetition() | p.Fold() | p.Deadline():
@@ -246,12 +263,17 @@ def _terms(args: Sequence[Term], where: str) -> Iterator[str]:
                 yield f"{where} has a compound term, or an integer beyond 64 bits"
 
 
-def _loose(head: p.Head) -> set[str]:
-    """Return the variables that nothing but the head reads: where these have no value, it is null."""
+def _loose(head: p.Head, types: Typing) -> set[str]:
+    """Return the variables that nothing but the head reads: where these have no value, it is null.
+
+    What is asked of pairs alone, where a part may be missing, reads what these bind.
+    """
     read: set[str] = set()
     for node in p.walk(head.body):
-        for test in p.tests(node):
-            read.update(p.reads(test), test.outputs if isinstance(test, p.GoalTest) else ())
+        of_pairs = isinstance(node, p.Join) and node.alone is not None
+        for test, firm in zip(p.tests(node), types.sure_by_test(node), strict=False):
+            bound = test.outputs if isinstance(test, p.GoalTest) else ()
+            read |= set(p.reads(test)) - firm if of_pairs else {*p.reads(test), *bound}
         match node:
             case p.Join(left=left, right=right):
                 read.update(set(left.exports) & set(right.exports))
@@ -268,14 +290,14 @@ def _loose(head: p.Head) -> set[str]:
 
 def has_vague(head: p.Head, types: Typing) -> bool:
     """Tell whether a rule has a variable that may be unbound where more than its head asks for it."""
-    loose = _loose(head)
+    loose = _loose(head, types)
     return any(_vague(node, types, loose) for node in p.walk(head.body))
 
 
 def _vague(node: p.Node, types: Typing, loose: set[str]) -> list[str]:
     """Return the variables that a match of a node may leave unbound, or that its conditions may find so."""
     stages = types.sure_by_test(node)
-    vague = [v for v in node.exports if v[0] != "$" and v not in stages[-1] | loose]
+    vague = [v for v in node.exports if v[0] != "$" and v not in types.sure(node) | loose]
     for test, firm in zip(p.tests(node), stages, strict=False):
         if isinstance(test, p.GoalTest):
             vague += [v for v in test.inputs if v not in firm | loose]
@@ -343,8 +365,8 @@ def _coarse(name: str, node: p.Node, types: Typing) -> str:
 
 def _join(node: p.Join, types: Typing) -> Iterator[str]:
     """Yield what keeps a join from columns; where one candidate is enough, an engine does not look at all of them."""
-    if node.alone is not None:
-        yield "a part may be missing"
+    if node.alone is not None and is_followed(node):
+        yield "a repetition stands left of a part that may be missing"
     if node.policy.consume and node.policy.select in ("earliest", "latest"):
         for name in sorted(set(shared_names(node)) - (types.sure(node.left) & types.sure(node.right))):
             yield f"{name}, which both sides of an operator share, may be unbound"

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from etalis.columnar.clock import MOST_ROUNDS
 from etalis.columnar.eligibility import RuleGroup, find_components, flat_types, in_order
 from etalis.columnar.operators.isolation import isolate
 from etalis.columnar.row_numbers import MOST_LEAVES, count_leaves, find_untold, number_rows
 from etalis.columnar.row_rules import readers_of
-from etalis.columnar.schedule import MOST_ROUNDS
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.logic.machine.database import Database
 from etalis.plan import algebra as p

@@ -48,10 +48,10 @@ class RowRules:
         self.engine = engine
         whole, readers = engine.core.rules, readers_of(engine.core.rules)
         leaves = [leaf for leaf in whole.wiring.leaves if readers[id(leaf)] & set(rules)]
-        written = len(whole.compiler.sources)
+        written = len(whole.compiler.base.sources)
         self.processors = _processors(whole, leaves)
         self._ticks = whole.compile_ticks(leaves)
-        del whole.compiler.sources[written:]  # the code of the rules as a whole is what `code` shows
+        del whole.compiler.base.sources[written:]  # the code of the rules as a whole is what `code` shows
         self.kinds = list(self.processors)
         self.begun = 0  # how many rows of the last batch have been begun
         self.found: list[Found] = []  # and what they caused

@@ -11,23 +11,25 @@ import numpy as np
 
 from etalis.columnar.admission import OrderedAdmission, admission_of
 from etalis.columnar.atomic_batch import AtomicBatches, BatchPart
+from etalis.columnar.batch_order import BatchOrder
 from etalis.columnar.build import Builder
-from etalis.columnar.component import ColumnComponent, DerivedEvents
+from etalis.columnar.clock import END, MOST_ROUNDS, PLACE, slot_of
+from etalis.columnar.component import ColumnComponent
 from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, ReceivedRows, listed
 from etalis.columnar.data.casts import UnfitError
-from etalis.columnar.data.columns import at
 from etalis.columnar.derivation_limit import Derivations
+from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.eligibility import has_no_duration, in_order
-from etalis.columnar.operators.base import Batch, EventRows
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, part_from, tied_to, whole_engine
 from etalis.columnar.row_numbers import alike
 from etalis.columnar.row_rules import RowRules, readers_of
-from etalis.columnar.schedule import END, MOST_ROUNDS, PLACE, Clock, Schedule, first_turns, row_of, timeless
+from etalis.columnar.schedule import Schedule
 from etalis.columnar.state.recursion import RecursionLinks
 from etalis.columnar.state.wiring import ComponentLinks, uncollected
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
+from etalis.plan.strata import find_levels
 from etalis.plan.types import Types
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import EngineOptions
@@ -69,7 +71,9 @@ class ColumnRun:
         rules.evidence.types.update({kind: tuple(types) for kind, types in received.items()})
         heads = choice.heads
         names = alike([planned.head for planned, _ in rules.rules], heads) if contributors else {}
-        shared = Builder(choice.types, rules.conditions, evidence=rules.evidence.nodes, names=names)
+        levels = find_levels(heads, program.made_levels)
+        shared = Builder(choice.types, rules.conditions, evidence=rules.evidence.nodes, names=names, levels=levels)
+        self._operators = shared.every
         self._joins = shared.joins
         self._all = [self._component([heads[i] for i in part], part, shared) for part in choice.columnar]
         if only_points and engine is None:
@@ -241,8 +245,7 @@ class ColumnRun:
     @property
     def waits_for_rows(self) -> bool:
         """Whether rules over columns make events only when a row comes, and at once."""
-        schedule = self.schedule
-        return not (schedule.steps or schedule.waiting or self.in_any_order)
+        return not (self.schedule.may_fall_due or self.in_any_order)
 
     def process_columns(self, batch: InputBatch, horizon: int | None = None) -> Iterator[tuple[Kind, DerivedEvents]]:
         """Process a part of a batch by the rules over columns; yield what is reported, by kind.
@@ -259,21 +262,15 @@ class ColumnRun:
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
         until = (self.now, self.now) if horizon is None else (horizon, horizon - 1)
-        told = [each for each in self.components if isinstance(each, ColumnComponent) and each.told]
-        early = [_batch(batch, self.now, timeless(len(batch.end)))] if told else []
-        foreseen = [moments for rows in early for component in told for moments in component.foresee(rows)]
-        clock = self._clock = self.schedule.clock(batch, *until, foreseen)
-        if len(clock.moments):
-            self.now = max(self.now, int(clock.moments[-1]))
+        components = [each for each in self.components if isinstance(each, ColumnComponent)]
+        taken = BatchOrder(batch, components, self._operators, self.schedule, self.now).settle(*until)
+        self.now, self._clock = taken.now, taken.clock
         if not self.at_a_time:  # else the engine comes there by itself
             self._reach()
-        taken = _batch(batch, self.now, clock)
         evidence = self.engine.core.evidence
         for kind, received in batch.events.items():
             if len(received.rows):
                 evidence.kind(kind).seen = True
-        for teller in told:
-            teller.begin(early[0], taken)
         found: list[tuple[Kind, DerivedEvents]] = []
         for component in self.components:
             for kind, made in component.process(taken).items():
@@ -283,7 +280,7 @@ class ColumnRun:
                         evidence.nodes.update(self.choice.heads[i].body for i in np.unique(made.rule).tolist())
                     found.append((kind, made))
                     yield kind, made
-        over = self.derivations.count(clock, found)
+        over = self.derivations.count(taken.clock, found)
         if over is not None:
             kind, made, row = over
             ((_, event),) = self._events(kind, made.take(np.array([row])))
@@ -306,7 +303,7 @@ class ColumnRun:
         told = [(FlatRope(tuple(sorted({*several} - {0}))),) for several in rows] or repeat(())
         for (turn, end, start, rule), rope, *args in zip(times, told, *columns, strict=False):
             yield (
-                (int(row_of(turn)), end, *_in_round(turn, start, kind)),
+                (int(slot_of(turn)), end, *_in_round(turn, start, kind)),
                 new_event(Event, (end, start, kinds[rule], *args, *rope)),
             )
 
@@ -353,18 +350,6 @@ class ColumnRun:
                 yield from self._process(piece)
             yield from self._process(NO_ROWS, END)
         yield from self.engine.close()
-
-
-def _batch(batch: InputBatch, now: int, clock: Clock) -> Batch:
-    """Return rows as events that have turns by a clock."""
-    received = {}
-    for kind, r in batch.events.items():
-        start = at(batch.start, r.rows)
-        end = start if batch.start is batch.end else at(batch.end, r.rows)
-        row = clock.rows[r.rows] if len(clock.moments) or clock.ticks else r.rows
-        numbers = () if batch.numbers is None else (batch.numbers[r.rows],)
-        received[kind] = EventRows(first_turns(row), start, end, r.columns, numbers)
-    return Batch(received, now, clock)
 
 
 def run_on(engine: RuntimeEngine, received: Types) -> ColumnRun:

@@ -1,21 +1,22 @@
-"""What happens between rows: time points, alarms and deadlines, each with a row of its own in the order of turns.
+"""What happens between rows: time points, alarms, deadlines, missing partners, each with a slot of its own (`clock`).
 
-A batch has a place for every moment at which something may fall due, after the rows that end then, and one for every
+A batch has slots for every moment at which something may fall due, after the rows that end then, and one for every
 time point, before them. A moment has steps (definition 6.14): alarms, then absences, of these first those whose left
 side ended last; an alarm that is due at once comes in the step after its cause. Law: all moments of a batch are known
 before anything that depends on them is computed, since delays are constants, or told by rows alone, perhaps through
-rules to which nothing happens by itself; one at which nothing falls due changes nothing.
+rules to which nothing happens by itself; one at which nothing falls due changes nothing. Rows without a partner are
+found before anything that reads them is computed, and get their steps then (`Clock.with_steps`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from etalis.columnar.clock import DUE, END, Clock, FixedSteps, arrange, waiting_step
 from etalis.columnar.data.batches import InputBatch, cut
 from etalis.columnar.data.columns import Integers
 from etalis.errors import EventError, Problem
@@ -26,68 +27,10 @@ from etalis.runtime.codegen.conditions import to_moment
 
 Kind: TypeAlias = tuple[str, int]
 
-MOST_ROWS = 1 << 20
-MOST_ROUNDS = 1 << 20
-PLACE = 23
-_ROUND = 20
-_MOMENT = PLACE + _ROUND
+MOST_ROWS = 1 << 20  # slots of a batch
 MOST_DELAYS = 64
-END = 1 << 62  # of the stream
 LONGEST = END >> 8  # of delays and time points: with rows' own times, sums stay before the end
-
-
-def first_turns(rows: Integers) -> Integers:
-    """Return the turns of rows that are taken: before anything they cause."""
-    return rows << _MOMENT
-
-
-def row_of(turn: Integers) -> Integers:
-    """Return the rows that turns belong to."""
-    return turn >> _MOMENT
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """The order of a batch: where its rows, time points and moments stand. What is due before `horizon` falls due.
-
-    `first` are the rows of the moments' first steps, `absences` the steps of absences by `waiting_step`.
-    """
-
-    horizon: int
-    rows: Integers
-    ticks: Mapping[p.Tick, int]
-    moments: Integers
-    first: Integers
-    steps: int
-    absences: Mapping[tuple[bool, int], int]
-
-    def turns(self, due: Integers, step: Any) -> Integers:
-        """Return the turns at which something falls due, in a step of its moment."""
-        return first_turns(self.first[np.searchsorted(self.moments, due)] + step)
-
-    def placed(self, turn: Integers) -> Integers:
-        """Return turns that were told by the order of rows alone, by this clock."""
-        return first_turns(self.rows[row_of(turn)]) | (turn & ((1 << _MOMENT) - 1))
-
-    def step_after(self, turn: Integers) -> Integers:
-        """Return the step that comes after a turn at the same moment: the first one, if that is of a row."""
-        if not len(self.first):
-            return np.zeros(len(turn), np.int64)
-        row = row_of(turn)
-        mine = np.maximum(np.searchsorted(self.first, row, side="right") - 1, 0)
-        passed = row - self.first[mine]
-        return np.where((passed >= 0) & (passed < self.steps), passed + 1, 0)
-
-
-def timeless(rows: int) -> Clock:
-    """Return the order of rows alone."""
-    none = np.zeros(0, np.int64)
-    return Clock(-END, np.arange(rows), {}, none, none, 0, {})
-
-
-def waiting_step(node: p.Deadline) -> tuple[bool, int]:
-    """Return what tells the order of absences that are due together: those that look back are judged last."""
-    return node.before is not None, node.duration
+_TOLD = 8  # slots for each row, where those without a partner are judged in steps of their own
 
 
 class Timer(Protocol):
@@ -137,20 +80,22 @@ class Schedule:
         self.timers = timers
         self.ticks = sorted((node for node in nodes if isinstance(node, p.Tick)), key=lambda tick: tick.time)
         self.waiting = list(self.ticks)
-        self.durations = sorted({waiting_step(node) for node in nodes if isinstance(node, p.Deadline)})
+        waiting = sorted({waiting_step(node) for node in nodes if isinstance(node, p.Deadline)})
         delays = [(alarm.kind, alarm_delay(alarm)) for alarm in alarms]
         self.fixed = [moment for kind, moment in delays if kind == "at" and moment is not None]
         apart = 1 + sum(kind == "at" for kind, _ in delays)
-        self.alarm_steps = apart if alarms else 0
-        self.steps = self.alarm_steps + len(self.durations) * apart
+        outer = sum(isinstance(node, p.Join) and p.falls_due(node) for node in nodes)
+        self.layout = FixedSteps(apart if alarms else 0, apart, tuple(waiting), outer)
+        self.judges = outer > 0  # whether it is found in a batch what has no partner
+        self.steps = self.layout.steps
         self.sums = find_sums(heads)
         self.kinds = _feeding(heads)
         self.places = np.zeros(0, np.int64)  # of rows that nothing comes between
         self.reached = -END
         self.handed = 0  # how many rows of the last batch have been handed out
         causes = 2 + sum(delay is None for _, delay in delays)  # rows, moments that wait, moments that rows tell
-        self.size = MOST_ROWS // (1 + causes * self.steps * len(self.sums))  # of a piece
-        self.absences = {step: self.alarm_steps + i * apart for i, step in enumerate(self.durations)}
+        told = _TOLD + 2 * self.steps * len(self.sums) if self.judges else 0
+        self.size = MOST_ROWS // (1 + causes * self.steps * len(self.sums) + told)  # of a piece
 
     def begin(self, now: int) -> None:
         """Go on from a moment that time has reached."""
@@ -192,7 +137,7 @@ class Schedule:
     @property
     def may_fall_due(self) -> bool:
         """Whether something may happen by itself, when time passes."""
-        return bool(self.steps or self.waiting)
+        return bool(self.steps or self.waiting or self.judges)
 
     def _due(self) -> Integers:
         return _distinct([timer.due() for timer in self.timers])
@@ -212,18 +157,22 @@ class Schedule:
         if not ticks and not len(moments):
             if len(self.places) < len(ends):
                 self.places = np.arange(len(ends))
-            return Clock(horizon, self.places[: len(ends)], {}, moments, moments, self.steps, self.absences)
-        before = np.searchsorted(times, ends, side="right") + self.steps * np.searchsorted(moments, ends)
-        places = np.arange(len(ticks)) + np.searchsorted(ends, times) + self.steps * np.searchsorted(moments, times)
-        rows = np.searchsorted(ends, moments, side="right") + np.searchsorted(times, moments, side="right")
-        first = rows + self.steps * np.arange(len(moments))
-        if len(ends) + len(ticks) + self.steps * len(moments) > MOST_ROWS:
-            hint = "take smaller batches, or push the events to an engine"
-            raise EventError(Problem("E607", "alarms are set for too many moments of one batch", hint=hint))
-        return Clock(
-            horizon, np.arange(len(ends)) + before, dict(zip(ticks, places.tolist(), strict=True)), moments, first,
-            self.steps, self.absences,
-        )  # fmt: skip
+            fixed = np.zeros((0, self.steps), np.int64)
+            return Clock(horizon, ends, self.places[: len(ends)], {}, moments, fixed, self.layout)
+        return _checked(arrange(horizon, ends, ticks, moments, self.layout))
+
+    def with_steps(self, clock: Clock, keys: Integers) -> tuple[Clock, Integers, Integers]:
+        """Return the order of a batch with the steps of rows without a partner, and with what these may set.
+
+        With it come where each slot is now, and the slots of the new steps.
+        """
+        moments = clock.moments
+        if self.steps:
+            moments = _distinct([np.unique(keys[DUE]) + delay for delay in self.sums])
+            moments = moments[moments < clock.horizon]
+        found = clock.with_steps(keys, moments)
+        _checked(found[0])
+        return found
 
     def _moments(self, batch: InputBatch, more: Sequence[Integers], horizon: int) -> Integers:
         """Return when something may fall due, each moment once, in order."""
@@ -234,6 +183,13 @@ class Schedule:
         causes = _distinct([*rows, self._due(), *more, fixed])
         found = _distinct([causes + delay for delay in self.sums])
         return found[found < horizon]
+
+
+def _checked(clock: Clock) -> Clock:
+    if clock.size > MOST_ROWS:
+        hint = "take smaller batches, or push the events to an engine"
+        raise EventError(Problem("E607", "too much falls due at different moments of one batch", hint=hint))
+    return clock
 
 
 def _moment(time: int) -> InputBatch:

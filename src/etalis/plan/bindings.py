@@ -39,6 +39,11 @@ def sure(node: p.Node) -> frozenset[str]:
             assert_never(node)
 
 
+def bound_by_pairs(node: p.Node) -> frozenset[str]:
+    """Return the variables that every match of a node binds, but for parts that match alone: every pair."""
+    return sure(node.left) | sure(node.right) if isinstance(node, p.Join) else sure(node)
+
+
 class NodeShape:
     """The shape of a node with variables numbered in order of first occurrence."""
 

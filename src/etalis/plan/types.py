@@ -8,7 +8,7 @@ of the type, or null; a declared type is what its author says.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ from etalis.language.syntax import Const, Term, Var
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
-from etalis.plan.bindings import sure
+from etalis.plan.bindings import bound_by_pairs, sure
 from etalis.plan.lattice import ANY_VALUE, ANYTHING, NULL, NUMBER, TERM, Type, TypeBound, both, either, type_of_value
 from etalis.temporal.aggregate import FOLDS
 
@@ -40,7 +40,7 @@ class Typing(Types):
         self.answers = answers
         self.nothing = nothing
         self._flow = _Flow(kinds, answers)
-        self._sure: dict[int, tuple[p.Node, list[frozenset[str]]]] = {}
+        self._sure: dict[int, tuple[p.Node, list[frozenset[str]], frozenset[str]]] = {}
 
     def __getitem__(self, kind: Kind) -> tuple[str, ...]:
         return self.kinds[kind]
@@ -57,14 +57,27 @@ class Typing(Types):
 
     def sure(self, node: p.Node) -> frozenset[str]:
         """Return the variables that every match of a node binds."""
-        return self.sure_by_test(node)[-1]
+        return self._surely(node)[1]
 
     def sure_by_test(self, node: p.Node) -> list[frozenset[str]]:
-        """Return the variables that every match of a node has bound before each of its tests, and after all."""
+        """Return the variables that every match of a node has bound before each of its tests, and after all.
+
+        Where a part may be missing these are pairs, since nothing is asked of a part alone.
+        """
+        return self._surely(node)[0]
+
+    def pairs(self, node: p.Join) -> dict[str, str]:
+        """Return the types of the variables that a join's pairs bind."""
+        return {name: bound.type or self.nothing for name, bound in self._flow.stages(node)[-1].items()}
+
+    def _surely(self, node: p.Node) -> tuple[list[frozenset[str]], frozenset[str]]:
         if id(node) not in self._sure:
-            always, stages = sure(node), self._flow.stages(node)
-            self._sure[id(node)] = node, [always | {n for n, bound in known.items() if bound.sure} for known in stages]
-        return self._sure[id(node)][1]
+            always = bound_by_pairs(node)
+            stages = [always | _sure_of(known) for known in self._flow.stages(node)]
+            is_outer = isinstance(node, p.Join) and node.alone is not None
+            whole = sure(node) | _sure_of(self._flow.known(node)) if is_outer else stages[-1]
+            self._sure[id(node)] = node, stages, whole
+        return self._sure[id(node)][1:]
 
 
 def infer_types(
@@ -176,11 +189,8 @@ class _Flow:
     def known(self, node: p.Node) -> _Known:
         """Return what is known of the variables that a node's matches bind."""
         found = self.stages(node)[-1]
-        if isinstance(node, p.Join) and node.alone is not None:  # without a partner no condition was asked
-            lone = self._bound(node)
-            return {
-                name: replace(each, sure=each.sure and name in lone and lone[name].sure) for name, each in found.items()
-            }
+        if isinstance(node, p.Join) and node.alone is not None:
+            return _outer(self.known(node.left if node.alone == "left" else node.right), found)
         return found
 
     def stages(self, node: p.Node) -> list[_Known]:
@@ -207,9 +217,6 @@ class _Flow:
                 return inside if node.left is None else _join(self.known(node.left), inside)
             case p.Fold():
                 return _fold(node, self.known(node.element), {} if node.opener is None else self.known(node.opener))
-            case p.Join(left=left, right=right, alone=alone) if alone is not None:
-                sides = (left, right) if alone == "left" else (right, left)
-                return _outer(*map(self.known, sides))
             case p.Join() | p.Filter() | p.Deadline():
                 nothing: _Known = {}
                 return reduce(_join, map(self.known, p.children(node)), nothing)
@@ -227,11 +234,20 @@ class _Flow:
         return {name: found.get(goal.variable(name), ANYTHING) for name in names}
 
 
-def _outer(alone: _Known, missing: _Known) -> _Known:
-    """Return what is known of the variables of a part that matches alone too, and of its partner."""
-    joined = _join(alone, missing)
-    loose = {name: TypeBound(each.type, False) for name, each in joined.items() if name not in alone}
-    return {**joined, **loose, **{name: each for name, each in alone.items() if each.sure}}
+def _outer(alone: _Known, pairs: _Known) -> _Known:
+    """Return what is known of the variables of a part that matches alone too: then only it binds some."""
+    found = {}
+    for name, each in pairs.items():
+        mine = alone.get(name)
+        if mine is None:
+            found[name] = TypeBound(each.type, False)
+        else:
+            found[name] = mine if mine.sure else TypeBound(either(mine.type, each.type), False)
+    return found
+
+
+def _sure_of(known: _Known) -> frozenset[str]:
+    return frozenset(name for name, bound in known.items() if bound.sure)
 
 
 def _union(parts: Sequence[_Known]) -> _Known:

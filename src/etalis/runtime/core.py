@@ -276,7 +276,7 @@ class Core:
 
     def due(self) -> int:
         """Return the moment at which something may happen without an event, or `NEVER`."""
-        moment = min(self.state.due, self.state.next_coming(), self.changes.next, self.rules.next_tick())
+        moment = min(self.state.timers.due, self.state.next_coming(), self.changes.next, self.rules.next_tick())
         return moment if self.disorder is None else min(moment, self.disorder.first_held())
 
     def tell_time(self) -> Any:

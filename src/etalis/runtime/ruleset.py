@@ -43,15 +43,18 @@ from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
+from etalis.runtime.codegen.rule_code import RuleCode
 from etalis.runtime.codegen.source import Code
+from etalis.runtime.deadlines.timers import Owner, Pending
+from etalis.runtime.deadlines.unmatched import Unmatched
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.limits.circuit_breaker import Breaker
-from etalis.runtime.operators.base import Unmatched, Waiter
-from etalis.runtime.operators.blockers import Blockers
+from etalis.runtime.operators.blockers import Blockers, JudgedBlockers
 from etalis.runtime.operators.store import Doubles, count_instances
 from etalis.runtime.reactions.raising import RaisedLater
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
-from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, State
+from etalis.runtime.state import BEGINNING, NEVER, Made, Raw, State
 from etalis.temporal.event import Event
 from etalis.temporal.relation import relations
 
@@ -191,7 +194,7 @@ class RuleSet:
         planned_heads = [planned.head for planned, _ in self.rules]
         heads = [head.kind for head in planned_heads if not head.hidden]
         self.heads.makers = Counter(heads)
-        compiler = self.compiler = Compiler(
+        base = RuleCode(
             self.wiring,
             self.state,
             self.memory,
@@ -205,10 +208,11 @@ class RuleSet:
             find_stages(planned_heads, self.program.made_stages),
         )
         if self.settings.justification_limit is not None:
-            compiler.told = self.settings.justification_limit
-        self.processors = compiler.processors()
+            base.told = self.settings.justification_limit
+        self.compiler = Compiler(base)
+        self.processors = self.compiler.processors()
         self.ticks = self.compile_ticks(self.wiring.leaves)
-        self.log = compiler.log()
+        self.log = base.log()
         self.listened = {*self.processors, *heads, *self.learned}
         for kind, changes in self.learned.items():
             self.processors[kind] = self._learn_first(kind, changes, self.processors.get(kind, _nothing))
@@ -224,9 +228,9 @@ class RuleSet:
             made.feeds = self.processors.get((made.name, made.arity))
             if made.feeds is None and self.log is not None:
                 made.feeds = _nothing
-        self.sources = compiler.sources
+        self.sources = base.sources
         self.sources += self.turns
-        self.numbered = self.log is not None or compiler.reads_numbers()
+        self.numbered = self.log is not None or base.reads_numbers()
         self.has_timers = any(p.falls_due(e.node) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules
         )
@@ -279,7 +283,7 @@ class RuleSet:
                 code = Code([])
                 time = code.constant(leaf.node.time)
                 compiler.deliver(code, leaf, compiler.marks(code, leaf.node.exports), time, time)
-                found.append((leaf.node.time, compiler.finish(code, "time point")))
+                found.append((leaf.node.time, compiler.base.finish(code, "time point")))
         found = [tick for tick in found if tick[0] > self.state.now]
         return sorted(found, key=lambda tick: tick[0])[::-1]
 
@@ -299,13 +303,15 @@ class RuleSet:
 
     def keys_are(self, positions: Mapping[tuple[str, int], int]) -> bool:
         """Tell whether everything that waits stands under the bare value of a partition's key."""
-        bare = all(isinstance(part, dict | deque | Blockers | Doubles) for part in self.memory.values())
+        parts, stores = self.memory.values(), self.compiler.stores
+        bare = all(isinstance(part, dict | deque | Blockers | Doubles) for part in parts)
+        bare = bare and not any(isinstance(part, JudgedBlockers) for part in parts)
         joins = [e for e in self.wiring.entries if isinstance(e.node, p.Join)]
         absent = [t for e in self.wiring.entries for t in p.tests(e.node) if isinstance(t, p.Absent)]
         sources = [e.node for e in self.wiring.leaves if isinstance(e.node, p.Source)]
         return (
             bare
-            and all(len(self.compiler.shared_key(join)) == len(self.compiler.keys(join)) == 1 for join in joins)
+            and all(len(stores.shared_key(join)) == len(stores.keys(join)) == 1 for join in joins)
             and all(len(test.joined) == 1 for test in absent)
             and all(
                 isinstance(node.args[positions[kind]], Var)

@@ -17,9 +17,10 @@ from etalis.data.measure import weigh
 from etalis.errors import LimitError, Problem
 from etalis.language.steps import Occur, RuleStep, Spy, Step
 from etalis.runtime.changes import Changes
+from etalis.runtime.deadlines.timers import Tag
 from etalis.runtime.reactions.reactor import Reactor
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import NEVER, HeadKind, Raw, Tag, sort_round
+from etalis.runtime.state import NEVER, HeadKind, Raw, sort_round
 from etalis.temporal.event import Event, EventKind, brief, new_event
 from etalis.temporal.rope import RaisedRope
 
@@ -35,6 +36,7 @@ class RunLoop:
         self.change_rules = change_rules
         self.taking = False
         self.made = 0
+        self.most = program.settings.max_derivations  # events that one input may cause
         self.settled: int = NEVER  # how far deadlines may pass by themselves
         self.reactor: Reactor | None = None
 
@@ -121,7 +123,7 @@ class RunLoop:
 
     def _settle_queue(self, out: list[Raw]) -> int:
         """Process what is queued, of rules that tell no event from another; return how many events there were."""
-        queue, most = self.state.queue, self.program.settings.max_derivations
+        queue, most = self.state.queue, self.most
         made = 0
         while queue:
             if len(queue) > 1 or made == most or queue[0][2].grows:
@@ -158,7 +160,11 @@ class RunLoop:
         """Let time reach the end of an event that generated code is about to take; return what is reported."""
         out: list[Raw] = []
         self.made = 0
-        self.reach(end, out)
+        taking, self.taking = self.taking, True
+        try:
+            self.pass_time(end, out, inclusive=False)
+        finally:
+            self.taking = taking
         return tuple([new_event(Event, raw) for raw in out])
 
     def occur(self, name: str, arity: int, raw: Raw) -> bool:
@@ -176,36 +182,42 @@ class RunLoop:
     def move_to(self, end: int, out: list[Raw]) -> None:
         """Let time reach the end of an event."""
         state = self.state
-        if self.rules.ticks or state.due < end or min(self.changes.next, state.next_coming()) <= end:
+        if self.rules.ticks or state.timers.due < end or min(self.changes.next, state.next_coming()) <= end:
             self.pass_time(end, out, inclusive=False)
         state.now = end
 
     def pass_time(self, time: int, out: list[Raw], *, inclusive: bool) -> None:
         """Let all happen up to `time`, in order, but what is due at `time` only if inclusive."""
-        state, rules, reactor = self.state, self.rules, self.reactor
+        state, rules, timers, reactor = self.state, self.rules, self.state.timers, self.reactor
+        last = min(time if inclusive else time - 1, self.settled, NEVER - 1)
         moment: int | None = None
         while True:
-            change, tick, coming = self.changes.next, rules.next_tick(), state.next_coming()
-            due = state.due if state.due <= self.settled else NEVER
-            if change <= min(tick, coming, due, time) and change < NEVER:
-                state.now = max(state.now, change)
-                self.changes.make_next()
-            elif tick <= min(coming, due, time) and tick < NEVER:
-                state.now = max(state.now, tick)
-                rules.fire_tick()
-            elif coming <= min(due, time) and coming < NEVER:
-                state.now = max(state.now, coming)
-                self._raise(heappop(state.coming)[3], out)
-            elif due < time or (inclusive and due <= time and due < NEVER):
-                state.now = max(state.now, due)
+            others = rules.ticks or state.coming or self.changes.next < NEVER
+            if not (others and self._go_to_next(timers.due if timers.due <= self.settled else NEVER, time, out)):
+                if timers.due > last:
+                    return
+                state.reach(timers.due)
                 state.fall_due()
-            else:
-                return
             if state.queue or state.steps or state.reacting:
                 if reactor is not None and state.now != moment and (time < NEVER or moment is None):
                     moment = state.now
                     reactor.begin()
                 self.settle(out)
+
+    def _go_to_next(self, due: int, time: int, out: list[Raw]) -> bool:
+        """Let happen what comes next up to `time`, and before what is due; tell whether there is anything."""
+        change, tick, coming = self.changes.next, self.rules.next_tick(), self.state.next_coming()
+        first = min(change, tick, coming)
+        if first > min(due, time) or first >= NEVER:
+            return False
+        self.state.reach(first)
+        if change == first:
+            self.changes.make_next()
+        elif tick == first:
+            self.rules.fire_tick()
+        else:
+            self._raise(heappop(self.state.coming)[3], out)
+        return True
 
     def settle(self, out: list[Raw]) -> None:
         """Process what was caused, round by round, until nothing new comes; then reactions and what was asked for."""
@@ -229,7 +241,9 @@ class RunLoop:
         queue.clear()
         if len(batch) > 1:
             sort_round(batch)
-        self.count(len(batch), batch[-1])
+        self.made += len(batch)
+        if self.made > self.most:
+            self.count(0, batch[-1])
         for raw in batch:
             kind: HeadKind = raw[2]
             if kind.grows:
@@ -255,12 +269,11 @@ class RunLoop:
 
     def count(self, more: int, last: Raw) -> None:
         """Count what an input caused, and stop at the limit."""
-        limit = self.program.settings.max_derivations
         self.made += more
-        if self.made <= limit:
+        if self.made <= self.most:
             return
         self.state.drop_unsettled()
-        raise too_many(limit, new_event(Event, last))
+        raise too_many(self.most, new_event(Event, last))
 
     def reached(self) -> int | None:
         """Return the time reached while an event is processed, None else."""

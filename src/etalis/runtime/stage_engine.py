@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
+from etalis.runtime.deadlines.timers import LEVELS
 from etalis.runtime.engine import RuntimeEngine
-from etalis.runtime.state import LEVELS, NEVER, HeadKind, Made, Raw, sort_round
+from etalis.runtime.state import NEVER, HeadKind, Made, Raw, sort_round
 from etalis.runtime.step_keys import ALARMS, due_key, is_due, read_due, time_of
 from etalis.temporal.event import EventKind
 from etalis.temporal.rope import CutRope
@@ -91,7 +92,7 @@ class Relay:
 
     def _pass_time(self, end: int, out: list[Derived]) -> None:
         """Let fall due what comes before the inputs of a moment."""
-        while self._state.due < end and (key := self._next_key()) is not None:
+        while self._state.timers.due < end and (key := self._next_key()) is not None:
             self._fall_due(Step.of(key), True, out)
 
     def _pass_before(self, limit: bytes, out: list[Derived]) -> None:
@@ -124,9 +125,10 @@ class Relay:
 
     def _next_key(self) -> bytes | None:
         """Return the key of what falls due next by the own rules."""
-        if not self._state.timers:
+        first = self._state.timers.first()
+        if first is None:
             return None
-        due, back, sequence = self._state.timers[0][:3]
+        due, back, sequence = first[:3]
         if -back < NEVER:
             return due_key(due, -back, sequence >> LEVELS << ALARMS)
         time, level, number = self._due

@@ -3,70 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable
-from heapq import heappop, heappush
+from collections.abc import Callable
+from heapq import heappush
 from operator import lt
 from types import CellType
-from typing import Any, Protocol
+from typing import Any
 
 from etalis.language.steps import Occur, Step
+from etalis.runtime.deadlines import timers as deadlines
+from etalis.runtime.deadlines.timers import LEVELS, Owner, Tag, Timers
 from etalis.temporal.event import Event, EventKind, new_event, sort_key
 from etalis.temporal.interval import EARLIEST, show_moment
 from etalis.temporal.rope import SLOT, Rope
 
-NEVER = 1 << 200
+NEVER = deadlines.NEVER
 BEGINNING = -(1 << 200)
 BEFORE = EARLIEST - 1  # what comes after it is a time
 
 Raw = tuple[Any, ...]  # an event before it is one: (end, start, kind, *attributes[, *rope]); received: kind None
-
-
-class Owner(Protocol):
-    """Who set a timer: it is found again by its place, so that a timer is data."""
-
-    place: Hashable
-    level: int  # of what is due together and since one moment, the lower first
-
-    def stands(self, payload: Any) -> bool:
-        """Tell whether what was set still holds when it falls due."""
-        ...
-
-    def fire(self, payload: Any) -> None:
-        """Let it happen."""
-        ...
-
-
-PENDING = "pending"
-
-
-class Pending:
-    """Owns what was due under rules that are gone: when it is settled, its partition is run again under them."""
-
-    place: Hashable = PENDING
-    level = 0
-
-    def stands(self, payload: Any) -> bool:
-        """Nothing is left to happen in the engine that runs."""
-        del payload
-        return False
-
-    def fire(self, payload: Any) -> None:
-        """Nothing happens by itself."""
-
-
-class Tag:
-    """The partition that a timer belongs to; what is set with it holds while it is alive."""
-
-    __slots__ = ("alive", "key", "part")
-
-    def __init__(self, part: Any, key: Any) -> None:
-        self.part = part
-        self.key = key
-        self.alive = True
-
-
-Timer = tuple[int, int, int, Owner, Any, Tag | None]  # due, -since, sequence, owner, payload, partition
-LEVELS = 48  # bits of a timer's sequence below its level
 
 
 class State:
@@ -77,7 +31,6 @@ class State:
         "clock",
         "coming",
         "current",
-        "due",
         "floor",
         "inside",
         "number",
@@ -101,11 +54,10 @@ class State:
         self.current = 0
         self.queue: list[Raw] = []
         self.reacting: list[Raw] = []  # matches of reactions, which wait until the rounds are over
-        self.timers: list[Timer] = []
+        self.timers = Timers()
         self.tag: Tag | None = None
         self.sequence = 0
         self.tokens = 0  # how many have been numbered
-        self.due = NEVER
         self.steps: deque[Step] = deque()
         self.coming: list[tuple[int, int, int, Occur]] = []
 
@@ -120,6 +72,13 @@ class State:
         self.reached = time
         if self.clock < NEVER:
             self.clock = time if time > BEFORE else BEFORE
+
+    def reach(self, time: int) -> None:
+        """Let time go on to a moment, if it is not there yet."""
+        if self.clock < time:
+            self.now = time
+        elif self.clock == NEVER:
+            self.reached = max(self.reached, time)
 
     def hold(self) -> None:
         """Make every event take the general way: to generated code none comes after NEVER."""
@@ -136,9 +95,7 @@ class State:
         make may block the others. What looks at events that start when it does comes after these, by level.
         """
         self.sequence += 1
-        sequence = (owner.level << LEVELS) + self.sequence
-        heappush(self.timers, (due, -since, sequence, owner, payload, self.tag))
-        self.due = self.timers[0][0]
+        self.timers.add((due, -since, (owner.level << LEVELS) + self.sequence, owner, payload, self.tag))
 
     def await_event(self, event: Occur) -> None:
         """Keep an event until time reaches its end."""
@@ -161,43 +118,26 @@ class State:
 
     def drop(self) -> None:
         """Forget what is due and what is to come."""
-        self.timers.clear()
+        self.timers.replace(())
         self.coming.clear()
-        self.due = NEVER
 
     def fall_due(self) -> None:
         """Judge and fire what is due first, as one step; where events are parted, what is due in one partition."""
-        due, since, sequence, *_, tag = self.timers[0]
-        step: list[Timer] = []
-        others: list[Timer] = []
-        end = (due, since, (sequence >> LEVELS) + 1 << LEVELS)
-        while self.timers and self.timers[0][:3] < end:
-            timer = heappop(self.timers)
-            (step if timer[5] is tag else others).append(timer)
-        for timer in others:
-            heappush(self.timers, timer)
-        self.due = self.timers[0][0] if self.timers else NEVER
+        step = self.timers.pop_step()
+        tag = step[0][5]
         if tag is not None and not tag.alive:
             return
         self.tag = tag
-        for *_, owner, payload, _ in [timer for timer in step if timer[3].stands(timer[4])]:
+        if len(step) > 1:
+            step = [timer for timer in step if timer[3].stands(timer[4])]
+        elif not step[0][3].stands(step[0][4]):
+            return
+        for timer in step:
             self.current += 1
-            owner.fire(payload)
+            timer[3].fire(timer[4])
 
-    def pop_timer(self) -> None:
-        """Let the first timer go."""
-        heappop(self.timers)
-        self.due = self.timers[0][0] if self.timers else NEVER
 
-    def set_timers(self, timers: list[Timer]) -> None:
-        """Let other timers take the place of all."""
-        self.timers[:] = sorted(timers, key=lambda timer: timer[:3])
-        self.due = self.timers[0][0] if self.timers else NEVER
-
-    def clear_timers(self) -> None:
-        """Let all timers go."""
-        self.timers.clear()
-        self.due = NEVER
+FEW = 4
 
 
 class Made:
@@ -224,7 +164,7 @@ class Made:
         if self.stamp != raw[0]:
             self.stamp, self.first = raw[0], raw
             return True
-        return self.add((raw[1], *raw[3 : 3 + arity]), arity)
+        return self.add(raw, arity)
 
     def discard(self, identity: Raw, arity: int) -> None:
         """Forget an event of this stamp: it was not made after all."""
@@ -233,9 +173,15 @@ class Made:
         if not seen:
             self.reset()
 
-    def add(self, identity: Raw, arity: int) -> bool:
-        """Note a further event of this stamp; tell whether it is new."""
+    def add(self, raw: Raw, arity: int) -> bool:
+        """Note a further event of this stamp; tell whether it is new, as one of few is that begins when none did."""
+        if self.seen_at != self.stamp:
+            several = self.first if type(self.first) is list else [self.first]
+            if len(several) <= FEW and raw[1] not in [other[1] for other in several]:
+                self.first = [*several, raw]
+                return True
         seen = self.seen if self.seen_at == self.stamp else self.identities(arity)
+        identity = (raw[1], *raw[3 : 3 + arity])
         if identity in seen:
             return False
         seen.add(identity)

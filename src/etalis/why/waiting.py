@@ -135,7 +135,7 @@ def _waiting_at(rules: RuleSet, place: PlaceInRule) -> Iterator[WaitingInstance]
     match node:
         case p.Join():
             for i, below in enumerate(inner):
-                names = rules.compiler.keys(place.entry), rules.compiler.columns(place.entry, i)
+                names = rules.compiler.stores.keys(place.entry), rules.compiler.stores.columns(place.entry, i)
                 for values, start, end in _stored(memory.get((key, f"side{i}"), {}), *names):
                     yield _instance(place, below, values, start, end, None if window is None else start + window)
         case p.Repetition():

@@ -26,6 +26,8 @@ RULES = {
                   e(X, N) <- aggregate(count, b(X, _), N) within 9.""",
     "timed": """d(X, Y) <- a(X, Y) seq (not b(X, _) within 4).
                 exceptionAlarm(e(X, Y), 3) <- a(X, Y). e(0, 0) <- 40.""",
+    "missing": """d(X, Y) <- (a(X, Y) seq? b(X, _)) within 4.
+                  e(X, Y) <- a(X, _) equals? (b(X, Y) ?equals c(X, _)).""",
     "recursive": "d(X, Y) <- a(X, Y). d(X, Y) <- ((d(X, Z) seq a(Z, Y)) cnot c(X, _)) within 12.",
     "mixed": """d(X, Y) <- (a(X, _) seq b(X, Y)) where Y > 0.
                 e(X, Y) <- c(X, Y). e(X, f(Y)) <- e(X, Y) seq b(X, Y).""",

@@ -118,6 +118,15 @@ def test_what_would_make_something_come_about_stays(text: str) -> None:
         list(engine.run(stream))
 
 
+@pytest.mark.parametrize("operator", ["seq?", "?seq"])
+def test_a_part_that_may_be_missing_is_not_shed(operator: str) -> None:
+    engine = engine_of(f"d(X, Y) <- (a(X) {operator} b(X, Y)) within 1000.", hard_limit=2, shedding="oldest")
+    engine.push("a", 1, at=1)
+    engine.push("a", 2, at=2)
+    with pytest.raises(LimitError, match="E321"):
+        engine.push("a", 3, at=3)
+
+
 def test_held_events_are_counted_and_shed_last() -> None:
     late = ":- set_flag(out_of_order, on). :- set_flag(hard_limit, 8). :- set_flag(shedding, oldest). "
     engine = etalis.compile(late + MATCH).engine()

@@ -17,7 +17,7 @@ def types(text: str, *inserted: str) -> dict[str, str]:
         engine.insert_rule(rule)
     rules = engine.core.rules
     last = [entry for entry in rules.wiring.entries if not isinstance(entry.node, p.Source)][-1]
-    return dict(rules.compiler.types(last))
+    return dict(rules.compiler.base.types(last))
 
 
 def test_pushed_attributes_have_their_declared_types() -> None:

@@ -9,18 +9,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from etalis.columnar.clock import Clock, moved
 from etalis.columnar.conditions.judge import Judge
 from etalis.columnar.data.columns import Column, Flags, Integers, at_either, constant, from_values, key_rows, nulls
 from etalis.columnar.data.instances import ColumnBlock, Instances, Picked, nothing, stack, stack_blocks
 from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex, merge
 from etalis.columnar.operators.terms import is_compound, match_terms
 from etalis.columnar.row_numbers import is_row, padded
-from etalis.columnar.schedule import Clock
 from etalis.data.values import Value
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
@@ -52,6 +52,11 @@ class Batch:
     now: int
     clock: Clock
     turns: Turns = field(default_factory=dict)
+
+    def moved(self, clock: Clock, slots: Integers, now: int) -> Batch:
+        """Return the batch in another order, for which slots have moved, and in which time comes to a moment."""
+        events = {kind: replace(rows, turn=moved(rows.turn, slots)) for kind, rows in self.events.items()}
+        return Batch(events, max(self.now, now), clock)
 
 
 class ColumnOperator(ABC):
@@ -311,7 +316,7 @@ class UnionOperator(ColumnOperator):
         parts = [branch.process(batch) for branch in self.branches]
         for place, missing in enumerate(self.unbound):
             if missing:
-                parts[place] = parts[place].with_columns(self._unbound(missing, len(parts[place])))
+                parts[place] = parts[place].with_columns(unbound(missing, len(parts[place]), is_vague=self.is_vague))
         filled = [place for place, part in enumerate(parts) if len(part)]
         if not filled or (len(filled) < 2 and not self.doubles[filled[0]]):
             return parts[filled[0]] if filled else parts[0]
@@ -326,12 +331,6 @@ class UnionOperator(ColumnOperator):
             together = together.take(np.flatnonzero(self._once(together, doubles[order])))
         return together
 
-    def _unbound(self, types: Mapping[str, str], count: int) -> dict[str, Column]:
-        rows = dict.fromkeys(filter(is_row, types), Column("int", np.zeros(count, np.int64)))
-        if self.is_vague:
-            return {**dict.fromkeys(types, Column("term", np.full(count, None, object))), **rows}
-        return {name: rows[name] if name in rows else nulls(kind, count) for name, kind in types.items()}
-
     def _once(self, rows: Instances, doubles: Flags) -> Flags:
         """Tell which matches are not those of an event that has matched with the same bindings.
 
@@ -343,6 +342,14 @@ class UnionOperator(ColumnOperator):
         sides = [*interval, *(some.column(v) for v in self.exports if v[0] != "$")]
         doubles[asked[KeyIndex(key_rows([sides], [len(asked)])[0]).first]] = False
         return ~doubles
+
+
+def unbound(types: Mapping[str, str], count: int, *, is_vague: bool) -> dict[str, Column]:
+    """Return columns of variables that have no value: null, if only heads read them, or else None."""
+    rows = dict.fromkeys(filter(is_row, types), Column("int", np.zeros(count, np.int64)))
+    if is_vague:
+        return {**dict.fromkeys(types, Column("term", np.full(count, None, object))), **rows}
+    return {name: rows[name] if name in rows else nulls(kind, count) for name, kind in types.items()}
 
 
 def in_turn(a: Instances, b: Instances, names: Sequence[str]) -> tuple[Integers, Instances]:

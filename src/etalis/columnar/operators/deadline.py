@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from etalis.columnar.clock import first_turns, waiting_step
 from etalis.columnar.data.columns import Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels.buffers import BlockerIndex
 from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence
-from etalis.columnar.schedule import first_turns, waiting_step
 from etalis.plan import algebra as p
 
 
@@ -74,6 +74,6 @@ class DeadlineOperator(ColumnOperator):
         low = self.node.after(rows.end)
         standing = ~BlockerIndex(mine, self.blockers.start, self.blockers.end).hit(asked, low, due + 1)
         rows, due = rows.take(np.flatnonzero(standing)), due[standing]
-        turn = batch.clock.turns(due, batch.clock.absences[waiting_step(self.node)])
+        turn = batch.clock.turns(due, batch.clock.layout.absences[waiting_step(self.node)])
         place = np.arange(len(turn)) - np.searchsorted(turn, turn)
         return Instances(turn + place, rows.start, due, rows.blocks)

@@ -16,6 +16,7 @@ from etalis.columnar.kernels.join import ArrivingRows, Pairs
 from etalis.columnar.kernels.matching import NEVER, NEWEST, Matching
 from etalis.columnar.operators.base import AbsenceTest, AgreementTest, Batch, ColumnOperator, TestSequence
 from etalis.columnar.operators.join_keys import ComputedKeys, follows_from
+from etalis.columnar.operators.lone_side import LoneSide
 from etalis.columnar.operators.pair_search import (
     FollowingSearch,
     JoinSearch,
@@ -47,9 +48,10 @@ class JoinOperator(ColumnOperator):
     def __init__(
         self, node: p.Join, inputs: tuple[ColumnOperator, ColumnOperator], types: Mapping[str, str],
         sides: tuple[list[Judge], list[Judge]], gaps: Sequence[AbsenceTest], tests: TestSequence,
-        vague: Mapping[str, str] = _NONE, computed: ComputedKeys | None = None,
+        vague: Mapping[str, str] = _NONE, computed: ComputedKeys | None = None, lone: LoneSide | None = None,
     ) -> None:  # fmt: skip
         self.node = node
+        self.lone = lone  # the side that matches alone, too
         self.inputs = inputs
         self.computed = computed
         self.sides = sides
@@ -63,7 +65,10 @@ class JoinOperator(ColumnOperator):
         asked = {*node.exports, *(("$first", "$last") if tests else ())}
         self.marks = node.relation.sequential and bool(asked & {"$first", "$last"})
         marked = (LIMIT,) if gaps else ()
-        self.names = ((*node.left.exports, *marked), node.right.exports)
+        names = [(*node.left.exports, *marked), node.right.exports]
+        if lone is not None:
+            names[lone.place] = (*names[lone.place], *lone.marks)
+        self.names = (names[0], names[1])
         self.buffers = Buffers()
         self.comes_at_once = False  # whether right sides have no duration, so that none starts before now
         self.waiting = [nothing({v: types.get(v, "int") for v in names}) for names in self.names]
@@ -74,6 +79,8 @@ class JoinOperator(ColumnOperator):
         self.tests.process(batch)
         if self.gaps:
             left = left.with_columns({LIMIT: Column("int", np.full(len(left), NO_LIMIT))})
+        if self.lone is not None:
+            left, right = ((self.lone.fresh(left), right), (left, self.lone.fresh(right)))[self.lone.place]
         found = self._joined(batch, left, right)
         for test in self.tests.tests:
             if isinstance(test, AbsenceTest):
@@ -105,9 +112,14 @@ class JoinOperator(ColumnOperator):
         keys = code_keys(columns, list(map(len, parts)))
         follows = self.matching.retain[1] == NEVER and not self.meets_itself
         sides, search = (follows and self._following(batch, parts, keys)) or self._meeting(batch, parts, keys)
+        if self.lone is not None:
+            self.lone.begin(len(sides[self.lone.place]))
         found = self._pairs(sides, search)
         if self.gaps:
             sides[0] = sides[0].with_columns({LIMIT: Column("int", search.limit)})
+        if self.lone is not None:
+            place = self.lone.place
+            sides[place] = self.lone.judge(batch, sides[place], len(self.waiting[place]))
         self._keep(sides, search.alive, batch.now)
         return found
 
@@ -186,6 +198,7 @@ class JoinOperator(ColumnOperator):
             matches = self.agreement.beside(matches, sides[1].take(b))
         are_put_together = self.node.policy.select == "together"
         if not self.asked and not are_put_together:
+            self._meet(pairs, np.arange(len(a)))
             return matches
         candidates = matches
         passing, matches = self.asked.passing(candidates)
@@ -200,8 +213,16 @@ class JoinOperator(ColumnOperator):
             latest = _latest(np.where(arrived, b, -1 - a)[passing], passing)
             passing, matches = passing[latest], matches.take(latest)
         if are_put_together:
-            return together(matches, np.where(arrived, b, -1 - a)[passing])
+            arrival = np.where(arrived, b, -1 - a)[passing]
+            self._meet(pairs, passing, passing[_runs(arrival)[1]] if len(passing) else passing)
+            return together(matches, arrival)
+        self._meet(pairs, passing)
         return matches
+
+    def _meet(self, pairs: Pairs, partners: Integers, matches: Integers | None = None) -> None:
+        """Note pairs whose sides are partners, and of which pair each match is, where one may have none."""
+        if self.lone is not None:
+            self.lone.meet(pairs, partners, partners if matches is None else matches)
 
     @property
     def _asks_again(self) -> bool:
@@ -230,10 +251,13 @@ class JoinOperator(ColumnOperator):
             first = _runs(arrival[chosen])[0] if len(chosen) else chosen
             fails = np.flatnonzero(~np.isin(np.arange(len(first)), kept))
             if not len(fails):
+                self._meet(pairs, chosen, chosen[first[kept]])
                 found.append(matches)
                 low, portion = high, 2 * portion
                 continue
-            found.append(matches.take(np.flatnonzero(kept < fails[0])))
+            stands = np.flatnonzero(kept < fails[0])
+            self._meet(pairs, chosen[: first[fails[0]]], chosen[first[kept[stands]]])
+            found.append(matches.take(stands))
             refused = low + np.flatnonzero(arrival[low:high] == arrival[chosen[first[fails[0]]]])
             alive[:] = before
             part = Pairs(a[low : refused[0]], b[low : refused[0]], arrived[low : refused[0]])

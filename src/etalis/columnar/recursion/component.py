@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.component import DerivedEvents
+from etalis.columnar.clock import PLACE
+from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.operators.base import Batch
 from etalis.columnar.recursion import opcodes as t
 from etalis.columnar.recursion.encoding import TYPES, Texts
@@ -19,7 +20,6 @@ from etalis.columnar.recursion.lowering import Lowering
 from etalis.columnar.recursion.machine import run
 from etalis.columnar.recursion.rounds import note_all
 from etalis.columnar.recursion.store import fill_table, list_rows, put_rows, sweep
-from etalis.columnar.schedule import PLACE
 from etalis.errors import LimitError
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing

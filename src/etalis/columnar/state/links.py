@@ -8,16 +8,16 @@ what is put back is what it would hold, less what can be part of no later match.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from etalis.columnar.component import DerivedEvents, LatestEvents
 from etalis.columnar.data.casts import to_column, to_integers
 from etalis.columnar.data.columns import Column, Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing
+from etalis.columnar.derived_events import DerivedEvents, LatestEvents
 from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex
 from etalis.columnar.operators.base import AbsenceTest
 from etalis.columnar.operators.deadline import DeadlineOperator
@@ -67,7 +67,10 @@ class StoredSide:
         """Return what waits, in the order in which it ended."""
         if not self.store:
             return nothing({name: self.types[name] for name in (*self.keys, *self.values) if name in self.types})
-        keys, instances = table_rows(self.content, "instances")
+        return self.rows(*table_rows(self.content, "instances"))
+
+    def rows(self, keys: list[Any], instances: Collection[Any]) -> Instances:
+        """Return instances of the engine, with the key of each, in the order in which they ended."""
         *columns, start, end = row_columns(instances)
         own = row_columns(keys) if len(self.keys) > 1 else [keys] * len(self.keys)
         named = dict(zip((*self.keys, *self.values), (*own, *columns), strict=True))
@@ -76,6 +79,12 @@ class StoredSide:
         kept = {v: some for v, some in named.items() if v in types}
         found = {v: to_column(some if types[v] == "term" else _bound(some), types[v]) for v, some in kept.items()}
         return by_end(to_integers(start), to_integers(end), found, arrival)
+
+    def instances(self, rows: Instances) -> list[tuple[Any, tuple[Any, ...]]]:
+        """Return rows as instances of the engine, with the key of each."""
+        columns = [rows.column(name).values() for name in self.values]
+        instances = zip(*columns, rows.start.tolist(), rows.end.tolist(), strict=True)
+        return list(zip(keys_of(rows, self.keys), instances, strict=True))
 
     def clear(self) -> None:
         """Let nothing wait."""
@@ -148,6 +157,8 @@ class JoinSideLink(Link):
         rows = self.operator.passing(self.place, self.stored.read())
         if self.gaps:
             rows = rows.with_columns({LIMIT: Column("int", find_limits(self.gaps, self.stored.types, rows))})
+        if self.operator.lone is not None and self.operator.lone.place == self.place:
+            rows = self.operator.lone.settled(rows)
         self.operator.waiting[self.place] = rows.only(self.operator.names[self.place])
 
     def save(self) -> None:

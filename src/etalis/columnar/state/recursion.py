@@ -55,7 +55,7 @@ class RecursionLinks:
         machine, rules = self.component, self.rules
         for side in (0, 1) if isinstance(node, p.Join) else ():
             place = machine.store_numbers[id(node)], side
-            if rules.compiler.retention(entry, side) != NEVER_STORED:
+            if rules.compiler.stores.retention(entry, side) != NEVER_STORED:
                 self.sides[place] = stored_in(entry, side, names, _types(machine.stores[place]), rules)
         for i, test in enumerate(test for test in p.tests(node) if isinstance(test, p.Absent)):
             place = machine.store_numbers[id(test)], 0

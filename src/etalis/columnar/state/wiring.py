@@ -24,6 +24,7 @@ from etalis.columnar.operators.base import (
 )
 from etalis.columnar.operators.deadline import DeadlineOperator, TickOperator
 from etalis.columnar.operators.join import JoinOperator
+from etalis.columnar.operators.outer_join import OuterJoinOperator
 from etalis.columnar.repetition.chains import AnchoredRepetition, ChainRepetition, FollowedRepetition
 from etalis.columnar.repetition.counted import CountedRepetition
 from etalis.columnar.state.aggregate import ElementLink, OpenerLink
@@ -32,6 +33,7 @@ from etalis.columnar.state.chains import AnchoredChainLink, ChainLink, WaitingMa
 from etalis.columnar.state.links import BlockerLink, Gap, JoinSideLink, LatestLink, Names, StoredSide
 from etalis.columnar.state.repetition import FollowerStore, RepetitionLink
 from etalis.columnar.state.timers import AlarmLink, DeadlineLink
+from etalis.columnar.state.unmatched import UnmatchedLink
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.plan.retention import NEVER_STORED
@@ -80,7 +82,7 @@ class ComponentLinks:
     def take_over(self) -> None:
         """Keep the engine from doing what is now done over columns when its time has come."""
         for link in self.links:
-            if isinstance(link, DeadlineLink | AlarmLink):
+            if isinstance(link, DeadlineLink | AlarmLink | UnmatchedLink):
                 link.take_over()
 
     def save(self, saved: set[Hashable]) -> None:
@@ -136,6 +138,12 @@ def _tie(operator: ColumnOperator, entry: Wired, names: Names, rules: RuleSet) -
             yield from _tie_waiter(operator, entry, names, rules)
         case JoinOperator():
             yield from _tie_join(operator, entry, names, rules)
+        case OuterJoinOperator(join=join, lone=lone):
+            yield from _tie_join(join, entry, names, rules)
+            if not lone.is_at_once:
+                types = {v: join.waiting[lone.place].column(v).type for v in join.names[lone.place]}
+                stored = stored_in(entry, lone.place, names, types, rules)
+                yield UnmatchedLink(join, lone, rules.memory[entry.key, "unmatched"], stored, rules.state)
         case CountedRepetition():
             yield from _tie_repeater(operator, entry, names, rules)
         case ChainRepetition() | AnchoredRepetition():
@@ -150,7 +158,7 @@ def _tie_join(join: JoinOperator, entry: Wired, names: Names, rules: RuleSet) ->
     places = _places(join.node)
     gaps = tuple(_gap(gap, places[id(gap.test)], entry, names, rules) for gap in join.gaps)
     for place in (0, 1):
-        if rules.compiler.retention(entry, place) != NEVER_STORED:
+        if rules.compiler.stores.retention(entry, place) != NEVER_STORED:
             types = {v: join.waiting[place].column(v).type for v in join.names[place]}
             yield JoinSideLink(join, place, stored_in(entry, place, names, types, rules), () if place else gaps)
         yield from _tie(join.inputs[place], *below(entry, "input", place, names), rules)
@@ -163,12 +171,12 @@ def _tie_join(join: JoinOperator, entry: Wired, names: Names, rules: RuleSet) ->
 
 def stored_in(entry: Wired, place: int, names: Names, types: Mapping[str, str], rules: RuleSet) -> StoredSide:
     """Return where instances of one side of a join wait in the engine."""
-    memory, compiler = rules.memory, rules.compiler
-    keys, values = _called(compiler.keys(entry), names), _called(compiler.columns(entry, place), names)
+    memory, stores = rules.memory, rules.compiler.stores
+    keys, values = _called(stores.keys(entry), names), _called(stores.columns(entry, place), names)
     store, fifo = memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}"))
-    inputs = _called(compiler.values_carried(entry, place), names)
-    make_key = compiler.key_function(entry, place)
-    return StoredSide(store, fifo, keys, values, types, compiler.meets_itself(entry), make_key, inputs)
+    inputs = _called(stores.values_carried(entry, place), names)
+    make_key = stores.key_function(entry, place)
+    return StoredSide(store, fifo, keys, values, types, rules.compiler.base.meets_itself(entry), make_key, inputs)
 
 
 def _places(node: p.Node) -> dict[int, int]:

@@ -20,15 +20,15 @@ class Constants:
     """The constants of the code of one rule set."""
 
     def __init__(self, compiler: Compiler) -> None:
-        state = compiler.state
+        base, state = compiler.base, compiler.base.state
         self.known = {id(MISSING): "no attribute", id(NEVER): "the end of time", id(state): "state of the engine"}
         self.known[id(state.queue)] = "events of the next round"
-        for kind in compiler.heads.kinds.values():
+        for kind in base.heads.kinds.values():
             self.known[id(kind.made)] = f"events {kind.name}/{kind.arity} of this moment"
-        nodes = {entry.key: entry.node for entry in compiler.wiring.entries}
+        nodes = {entry.key: entry.node for entry in base.wiring.entries}
         for key, node in nodes.items():
-            self.known[id(compiler.evidence.part(key))] = f"whether {_pattern(node)} has matched"
-        for key, thing in compiler.memory.items():
+            self.known[id(base.evidence.part(key))] = f"whether {_pattern(node)} has matched"
+        for key, thing in base.memory.items():
             if key == "log" or key[0] in nodes:
                 self.known[id(thing)] = "log of all events" if key == "log" else _state(nodes[key[0]], key[1])
 

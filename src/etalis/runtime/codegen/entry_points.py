@@ -13,7 +13,9 @@ from etalis.runtime.codegen.fast_path.stages import FastPath
 from etalis.runtime.core import Core
 from etalis.runtime.state import NEVER
 
-TEXTS = frozenset(("push", "run", "take", "unread", "release"))  # what is written here, and anew with the rules
+TEXTS = frozenset(
+    ("push", "run", "take", "unread", "release", "lapse")
+)  # what is written here, and anew with the rules
 
 
 class GeneralPath(NamedTuple):

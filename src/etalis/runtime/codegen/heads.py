@@ -161,8 +161,7 @@ class Heads:
             code(f"{made}.first = {raw}")
             self._hand_out(code, kinds, [raw, *more])
             self._tell_made(code, kinds, args, t1, t2)
-        identity = "".join(f", {a}" for a in args[:arity])
-        with code.block(f"elif {made}.add(({t1}, {identity[2:]}), {arity}):"):
+        with code.block(f"elif {made}.add({raw}, {arity}):"):
             self._hand_out(code, kinds, [raw, *more])
             self._tell_made(code, kinds, args, t1, t2)
 
@@ -214,10 +213,8 @@ class Heads:
                 code(line)
             return
         code.queues = True
-        if len(raws) > 1:
-            code(f"{code.constant(self.state.queue)}.extend(({', '.join(raws)}))")
-        else:
-            code(f"{code.constant(self.state.queue)}.append({raws[0]})")
+        where = code.collects or code.constant(self.state.queue)
+        code(f"{where}.extend(({', '.join(raws)}))" if len(raws) > 1 else f"{where}.append({raws[0]})")
 
     def _set_alarm(
         self,
@@ -266,6 +263,11 @@ class Ring:
         due = self.conditions.due(self.form, now, when, self.label)
         if due is not None:
             self.state.schedule(due, NEVER, self, (*values, due))
+
+    def awaits(self, payload: Raw) -> bool:
+        """An alarm that is set rings."""
+        del payload
+        return True
 
     def stands(self, payload: Raw) -> bool:
         """Tell whether the rule is still there."""

@@ -54,6 +54,7 @@ class Code:
         self.loop: CandidateLoop | None = None
         self.rounds: list[str] | None = None
         self.queues = False
+        self.collects: str | None = None  # the list of what is made, instead of the queue
         self.pair: Any = None  # the operator whose match with all its parts is being handed on
         self.base = self.depth  # of what is done with every event
         self.groups: dict[tuple[int, str], str] = {}

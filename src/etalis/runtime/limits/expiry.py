@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from etalis.plan import algebra as p
+from etalis.runtime.deadlines.unmatched import Unmatched
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder, Slider
-from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.partition_state import fifos_of, held_by
 from etalis.runtime.operators.repetition import Repeater, Runner
@@ -24,7 +25,7 @@ def expires(rules: RuleSet) -> int:
     for key, part in rules.memory.items():
         latest = max((end for _, end in held_by(part, rules.state)), default=None)
         if latest is not None and not isinstance(part, Waiter | Unmatched):
-            keep = rules.compiler.retention(*places[key]) if key in places else _kept_for(part)
+            keep = rules.compiler.stores.retention(*places[key]) if key in places else _kept_for(part)
             found.append(NEVER if keep is None else latest + keep)
     return max(found, default=BEGINNING)
 
@@ -46,10 +47,11 @@ def sweep(rules: RuleSet, now: int) -> None:
                 part.expire(now)
             case Repeater(lefts=shelf) | Folder(openers=shelf):
                 shelf.expire(now)
+    stores = rules.compiler.stores
     for entry in rules.wiring.entries:
         if isinstance(entry.node, p.Join):
             for place in (0, 1):
-                fifo, keep = rules.memory.get((entry.key, f"fifo{place}")), rules.compiler.retention(entry, place)
+                fifo, keep = rules.memory.get((entry.key, f"fifo{place}")), stores.retention(entry, place)
                 if fifo and keep is not None:
                     expire(rules.memory[entry.key, f"side{place}"], fifo, now - keep, len(fifo))
 

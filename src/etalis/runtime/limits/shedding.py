@@ -1,7 +1,8 @@
 """Load shedding: drops the instances that have waited longest, where an engine has more than it may.
 
 Law: what is dropped makes nothing come about that would not have come about otherwise, as far as policies choose
-nothing. So what an absence, a repetition or an aggregate looks at stays, and so does all that it is made of.
+nothing. So what an absence, a repetition, an aggregate or an outer join looks at stays, and so does all that it is
+made of.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.network import Wired
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder
-from etalis.runtime.operators.base import Shelf, Waiter
+from etalis.runtime.operators.base import Shelf
 from etalis.runtime.operators.repetition import Repeater
 from etalis.runtime.operators.store import Newest, leave, members
 from etalis.runtime.reporting.inspection import labels_of
@@ -89,7 +91,10 @@ def _is_looked_at(entry: Wired, kinds: set[Kind]) -> bool:
     """Tell whether anything that reads an entry's matches, however far, asks for more than that there is one."""
     waiting = [entry]
     while waiting:
-        for reader in waiting.pop().readers:
+        one = waiting.pop()
+        if isinstance(one.node, p.Join) and one.node.alone is not None:
+            return True
+        for reader in one.readers:
             match reader.kind, reader.target:
                 case "negated", _:
                     return True
@@ -135,7 +140,8 @@ def _drop(part: Any, rules: RuleSet, quota: Quota) -> int:
         case Repeater(lefts=shelf) | Folder(openers=shelf):
             _drop_shelved(shelf, quota)
         case Waiter():
-            rules.state.set_timers([t for t in rules.state.timers if t[3] is not part or not quota.takes(t[4][-1])])
+            timers = rules.state.timers
+            timers.replace([t for t in timers if t[3] is not part or not quota.takes(t[4][-1])])
     return quota.taken - before
 
 

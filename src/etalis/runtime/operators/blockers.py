@@ -95,8 +95,39 @@ class LooseBlockers:
         return any(low < start and end < high and agree(key, other) for other, start, end in self.items)
 
 
-class JudgedBlockers(LooseBlockers):
-    """Blockers that conditions over blocker and match tell; what these read of a blocker follows its shared values."""
+class JudgedBlockers(Blockers):
+    """Blockers that conditions over blocker and match tell, each as (end, start, what these read of it).
+
+    They stand by the shared values, and by those that a condition wants to be equal.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, keep: int | None) -> None:
+        super().__init__(keep, False, None)
+
+    def add(self, key: Any, values: tuple[Any, ...], start: int, end: int) -> None:
+        """Note one occurrence."""
+        group: list[Any] = self.groups.setdefault(key, [])
+        group.append((end, start, values))
+        if self.keep is not None:
+            self.fifo.append((end, key))
+            if end > self.fifo.due:
+                self.expire_lot(end)
+
+    def hit_judged(self, key: Any, low: int, high: int, judge: Callable[..., bool], asked: tuple[Any, ...]) -> bool:
+        """Tell whether something occurred with low < start and end < high that the conditions hold for."""
+        group: list[Any] = self.groups.get(key, [])
+        for end, start, values in reversed(group):
+            if end <= low:
+                return False
+            if low < start and end < high and judge(*asked, *values):
+                return True
+        return False
+
+
+class LooseJudgedBlockers(LooseBlockers):
+    """Blockers that conditions tell, where nothing firm is shared; what these read of one follows its shared values."""
 
     __slots__ = ()
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from etalis.runtime.deadlines.unmatched import Unmatched
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder, Slider
-from etalis.runtime.operators.base import Unmatched, Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import Doubles, Newest, members
@@ -28,13 +29,13 @@ def tables_of(part: Any) -> tuple[Table, ...]:
     match part:
         case dict():
             return (part,)
-        case Blockers(groups=groups) | Slider(groups=groups) | Unmatched(groups=groups):
+        case Blockers(groups=groups) | Slider(groups=groups):
             return (groups,)
         case Repeater(lefts=shelf) | Folder(openers=shelf):
             return (shelf.groups,)
         case Runner(runs=runs, firsts=firsts, elements=elements):
             return runs, firsts, elements
-        case Waiter() | Doubles() | deque() | LooseBlockers() | EventLog():
+        case Waiter() | Unmatched() | Doubles() | deque() | LooseBlockers() | EventLog():
             return ()
     raise AssertionError(part)
 
@@ -77,5 +78,7 @@ def held_by(part: Any, state: State) -> Iterator[tuple[Any, int]]:
             yield from ((total, total.start) for total in totals.values() for _ in range(total.held()))
         case Slider(groups=windows):
             yield from ((item, item[0]) for window in windows.values() for item in window)
-        case Waiter() | Unmatched():
+        case Unmatched():
+            yield from ((instance, instance[-1]) for instance in part.waiting())
+        case Waiter():
             yield from ((t[4], t[4][-1]) for t in state.timers if t[3] is part)

@@ -134,6 +134,11 @@ def members(group: Group) -> Sequence[Instance]:
     return (group,) if type(group) is tuple else group
 
 
+def held_in(group: Group | Newest) -> Sequence[Instance]:
+    """Return the instances of a group, and what its newest has replaced while an event is being offered."""
+    return group.items if isinstance(group, Newest) else members(group)
+
+
 class Fifo(deque[tuple[int, Any]]):
     """What waits, as (end, key) in order of storing; after `due` the first of it is looked at."""
 
@@ -160,6 +165,29 @@ def expire_lot(store: Store, fifo: Fifo, now: int, keep: int, as_lists: bool) ->
     fifo.put_off(now, keep)
 
 
+def expire_past(store: Store, fifo: Fifo, now: int) -> None:
+    """Drop the groups of a store whose instances can meet nothing that ends later than they do; all is past now.
+
+    >>> store, fifo = {"c1": (1, 1), "c2": [(1, 1), (2, 2)]}, Fifo([(1, "c1"), (1, "c2"), (2, "c2")])
+    >>> expire_past(store, fifo, 2)
+    >>> store, fifo.due
+    ({'c2': [(1, 1), (2, 2)]}, 2)
+    """
+    fifo.due = now
+    while fifo and fifo[0][0] < now:
+        key = fifo.popleft()[1]
+        group = store.get(key)
+        if group is not None and _newest_of(group)[-1] < now:
+            del store[key]
+
+
+def _newest_of(group: Group) -> Instance:
+    if type(group) is tuple:
+        return group
+    found: Instance = (group.items if isinstance(group, Newest) else group)[-1]
+    return found
+
+
 def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int, as_lists: bool = False) -> None:
     """Drop up to so many instances that ended before `limit`; `fifo` lists (end, key) in order of storing.
 
@@ -171,11 +199,8 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int, as
             return
         fifo.popleft()
         group = store.get(key)
-        if type(group) is tuple:
-            if group[-1] < limit:
-                del store[key]
-        elif isinstance(group, Newest):
-            if group.items[-1][-1] < limit:
+        if type(group) is tuple or isinstance(group, Newest):
+            if _newest_of(group)[-1] < limit:
                 del store[key]
         elif group is not None and group[0][-1] < limit:
             del group[0]

@@ -27,6 +27,11 @@ class RaisedLater:
         """Have an event occur at its end."""
         self.state.schedule(event.end, NEVER, self, (event.name, event.args, event.start, event.end, event.cause))
 
+    def awaits(self, payload: Any) -> bool:
+        """What was raised occurs."""
+        del payload
+        return True
+
     def stands(self, payload: Any) -> bool:
         """Whatever becomes of rules, what was raised occurs."""
         del payload

@@ -188,7 +188,7 @@ class SilenceSearch:
 
     def _join(self, entry: Wired, node: p.Join) -> Why:
         text = f"{_text(node.left)} {node.relation.name} {_text(node.right)}"
-        keys = self.rules.compiler.shared_key(entry)
+        keys = self.rules.compiler.stores.shared_key(entry)
         apart = self._apart(entry, node, keys)
         if apart is not None:
             return Why(text, f"all parts of {text} came, but {apart[0]}", apart[1])
@@ -237,7 +237,7 @@ class SilenceSearch:
         store: Mapping[Any, Any] = self.rules.memory.get((entry.key, f"side{place}"), {})
         if store:
             first = next(iter(store))
-            bare = len(self.rules.compiler.keys(entry)) == 1
+            bare = len(self.rules.compiler.stores.keys(entry)) == 1
             return _Sample(_noun(first if bare else first[0]), keys=store if bare else {})
         mark = self.evidence.part(entry.inputs[place].key).seen
         return None if mark is None or mark is True else _Sample(_noun(mark), mark)

@@ -14,11 +14,12 @@ from typing import Any
 
 from etalis.plan.keys import Kind, Partitioning
 from etalis.runtime.codegen.source import Code
+from etalis.runtime.deadlines.timers import Tag
 from etalis.runtime.revision.checkpoint import Checkpoint, Checkpoints
 from etalis.runtime.revision.replay import Chain, Order
 from etalis.runtime.revision.row_log import BLOCK, Row, RowLog
 from etalis.runtime.revision.rule_epochs import Content
-from etalis.runtime.state import NEVER, Tag
+from etalis.runtime.state import NEVER
 
 FIRST = -1
 TOGETHER = 0

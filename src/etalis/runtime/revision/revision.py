@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from etalis.errors import ConditionError
 from etalis.plan.keys import Kind, find_partitioning
 from etalis.runtime.codegen.source import Code
+from etalis.runtime.deadlines.timers import Tag, Timer
 from etalis.runtime.lateness.watermark import Stamp, Values, Watermark
 from etalis.runtime.revision.changelog import Changelog, net
 from etalis.runtime.revision.checkpoint import Checkpoint
@@ -24,7 +25,7 @@ from etalis.runtime.revision.replay import EVERY, Chain, Replayer
 from etalis.runtime.revision.row_log import Row
 from etalis.runtime.revision.rule_epochs import Content, Shelves, Turn
 from etalis.runtime.run_loop import RunLoop
-from etalis.runtime.state import BEGINNING, NEVER, Raw, Tag, Timer
+from etalis.runtime.state import BEGINNING, NEVER, Raw
 
 if TYPE_CHECKING:
     from etalis.runtime.ruleset import Pair, RuleSet
@@ -201,10 +202,10 @@ class Revision:
         if self.rules.next_tick() <= until:
             self._redo_unchanged(self.history.together, TOGETHER, before, out)
             self.rules.ticks = [tick for tick in self.rules.ticks if tick[0] > until]
-        while state.due <= until and state.due < NEVER:
-            tag = state.timers[0][5]
+        while (first := state.timers.first()) is not None and first[0] <= until:
+            tag = first[5]
             if tag is None or not tag.alive:
-                state.pop_timer()
+                state.timers.pop()
             else:
                 self._redo_unchanged(tag.part, tag.key, before, out)
         if state.now < until < NEVER:
@@ -328,7 +329,7 @@ class Revision:
         gone = self.history.regroup(partitioning, self.rules.kinds_seen())
         self._fit()
         if gone:
-            self.state.timers[:] = [(*timer[:5], self._joined(timer[5], gone)) for timer in self.state.timers]
+            self.state.timers.replace([(*timer[:5], self._joined(timer[5], gone)) for timer in self.state.timers])
 
     def _joined(self, tag: Tag | None, gone: list[RulePartitions]) -> Tag | None:
         if tag is None or tag.part not in gone or not tag.alive:
@@ -345,7 +346,7 @@ class Revision:
                 kept.append(timer)
             elif self.arrives and turn is not None and due > self.settled and turn.cuts_off(due):
                 kept.append((due, since, sequence, self.rules.pending, (), tag))
-        self.state.set_timers(kept)
+        self.state.timers.replace(kept)
 
     # the horizon
 

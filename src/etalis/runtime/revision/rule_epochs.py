@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.plan.keys import Kind
-from etalis.runtime.operators.base import Unmatched, Waiter
+from etalis.runtime.deadlines.timers import PENDING
+from etalis.runtime.deadlines.unmatched import Unmatched
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.partition_state import Fifo, Table, fifos_of, logs_of, tables_of
 from etalis.runtime.operators.store import Doubles
 from etalis.runtime.revision.row_log import Row
-from etalis.runtime.state import NEVER, PENDING
+from etalis.runtime.state import NEVER
 
 if TYPE_CHECKING:
     from etalis.runtime.ruleset import RuleSet
@@ -95,6 +97,7 @@ class Shelves:
             [(place, i) for place, part in parts for i in range(len(of(part)))] for of in (tables_of, fifos_of, logs_of)
         ]
         self.owners = rules.timer_owners()
+        self.unmatched = [part for _, part in parts if isinstance(part, Unmatched)]
         self.state = rules.state
         self._is_plain = all(isinstance(part, _PLAIN) for _, part in parts)
 
@@ -108,7 +111,7 @@ class Shelves:
             tuple([table.copy() for table in self.tables]),
             tuple([tuple(fifo) for fifo in self.fifos]),
             tuple([log.copy() for log in self.logs]),
-            tuple((t[0], -t[1], t[3].place, t[4]) for t in sorted(self.state.timers, key=lambda t: t[:3])),
+            tuple((t[0], -t[1], t[3].place, t[4]) for t in self.state.timers.in_order() if t[3].awaits(t[4])),
             self.state.now,
         )
 
@@ -121,7 +124,9 @@ class Shelves:
             fifo.clear()
         for log in self.logs:
             log.clear()
-        self.state.clear_timers()
+        for part in self.unmatched:
+            part.met.clear()
+        self.state.timers.replace(())
         return content
 
     def put(self, content: Content) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from etalis.runtime.deadlines.unmatched import Unmatched, shared_with
 from etalis.runtime.operators.partition_state import fifos_of, logs_of, tables_of
 from etalis.runtime.revision.history import RulePartitions
 from etalis.runtime.revision.revision import Revision
@@ -75,6 +76,10 @@ def _load_epoch(epoch: str, rows: list[tuple[Any, ...]], names: Names, book: Boo
     for number, key, due, since, owner, payload in book.rows(("base timers", epoch)):
         if owner in owners:
             timers.setdefault((number, key), []).append((due, since, owners[owner], payload))
+    stores = dict(zip([where for where, _, _ in _stores(names, tables_of)], tables, strict=True))
+    for place, part in names.owners.items():
+        if isinstance(part, Unmatched):
+            _share_instances(timers, place, stores[names.owner(place), part.side])
     return [
         (
             (number, key),
@@ -88,6 +93,15 @@ def _load_epoch(epoch: str, rows: list[tuple[Any, ...]], names: Names, book: Boo
         )
         for number, key, *times in rows
     ]
+
+
+def _share_instances(timers: dict[Base, list[Any]], owner: Hashable, store: dict[Base, list[Any]]) -> None:
+    """Let what waits for a partner be the instances of the store of its side."""
+    for base, several in timers.items():
+        mine = [number for number, timer in enumerate(several) if timer[2] == owner]
+        payloads = shared_with(dict(store.get(base, ())), [several[number][3] for number in mine])
+        for number, payload in zip(mine, payloads, strict=True):
+            several[number] = (*several[number][:3], payload)
 
 
 def _by_base(book: Book, name: Name) -> dict[Base, list[Any]]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.errors import Problem, SnapshotError
+from etalis.runtime.deadlines.timers import Tag
 from etalis.runtime.lateness.lateness import Disorder
 from etalis.runtime.lateness.watermark import PLAIN, Stamp, atom_of
 from etalis.runtime.revision.history import History, RulePartitions
 from etalis.runtime.snapshot.bases import load_bases, save_bases
 from etalis.runtime.snapshot.rule_epochs import save_epochs
 from etalis.runtime.snapshot.sections import Book
-from etalis.runtime.state import Tag
 
 Place = tuple[str | None, Any, int]  # a part of the history by name, the key of a partition, whether it lives
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.errors import Problem, SnapshotError
 from etalis.language.steps import Occur
+from etalis.runtime.deadlines.timers import Timer
+from etalis.runtime.deadlines.unmatched import Unmatched, shared_with
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.partition_state import fifos_of, logs_of, tables_of
@@ -27,7 +29,6 @@ from etalis.runtime.snapshot.rule_epochs import load_epochs
 from etalis.runtime.snapshot.rules import load_rules, save_rules
 from etalis.runtime.snapshot.sections import Book
 from etalis.runtime.snapshot.stores import form_of, pair_columns, pair_content, table_columns, table_content
-from etalis.runtime.state import Timer
 from etalis.temporal.event import Event, EventKind, new_event
 
 if TYPE_CHECKING:
@@ -229,8 +230,8 @@ def _load_part(kind: str, part: Any, place: int, book: Book, name: Name) -> None
 def _save_timers(core: Core, plan: SnapshotNames, book: Book) -> None:
     """Write the timers of every owner that still lives."""
     by_owner: dict[str, list[tuple[Any, ...]]] = {}
-    for due, since, sequence, owner, payload, tag in sorted(core.state.timers, key=lambda timer: timer[:3]):
-        if _lives(owner, plan) and (tag is None or tag.alive):
+    for due, since, sequence, owner, payload, tag in core.state.timers.in_order():
+        if _lives(owner, plan) and owner.awaits(payload) and (tag is None or tag.alive):
             row = (due, since, sequence, *plan.partitions.place(tag), *payload)
             by_owner.setdefault(plan.owner(owner.place), []).append(row)
     for name, rows in by_owner.items():
@@ -247,14 +248,15 @@ def _load_timers(core: Core, plan: SnapshotNames, book: Book) -> None:
     for name in book.names("timers"):
         owner = owners.get(name[1])
         if owner is not None:
+            rows = book.rows(name)
+            payloads: list[tuple[Any, ...]] = [tuple(row[6:]) for row in rows]
+            if isinstance(owner, Unmatched):
+                payloads = shared_with(plan.parts[name[1], owner.side], payloads)
             timers += [
-                (due, since, sequence, owner, tuple(payload), plan.partitions.tag(part, key, alive))
-                for due, since, sequence, part, key, alive, *payload in book.rows(name)
+                (due, since, sequence, owner, payload, plan.partitions.tag(part, key, alive))
+                for (due, since, sequence, part, key, alive, *_), payload in zip(rows, payloads, strict=True)
             ]
-    state = core.state
-    state.timers[:] = sorted(timers, key=lambda timer: timer[:3])
-    if timers:
-        state.due = state.timers[0][0]
+    core.state.timers.replace(timers)
 
 
 def _save_events(core: Core, book: Book) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from etalis.columnar.component import DerivedEvents
+from etalis.columnar.clock import MOST_ROUNDS, PLACE, slot_of
+from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.run import ColumnRun, InputBatch
-from etalis.columnar.schedule import MOST_ROUNDS, PLACE, row_of
 from etalis.errors import InputError
 from etalis.plan.keys import Kind
 from etalis.runtime.core import EngineOptions
@@ -134,7 +134,7 @@ class ColumnRunner:
 
     def _forwarded(self, kind: Kind, made: DerivedEvents, stretch: Stretch, low: int) -> Any:
         """Return events that go on, each with its step and its round."""
-        steps = self._steps(stretch, row_of(made.turn) + low)
+        steps = self._steps(stretch, slot_of(made.turn) + low)
         rounds = ((made.turn >> PLACE) % MOST_ROUNDS).tolist()
         events = made_raws(kind, made, self.labels)
         return self.writer.derived(kind, list(zip(steps, rounds, events, strict=True)))

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.component import DerivedEvents
+from etalis.columnar.clock import PLACE
 from etalis.columnar.data.columns import are_words
+from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.kernels.rows import replicate
-from etalis.columnar.schedule import PLACE
 from etalis.plan import algebra as p
 from etalis.plan.keys import Kind
 from etalis.tables.results.encode_columns import made_cells

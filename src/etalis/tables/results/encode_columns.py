@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.component import DerivedEvents
 from etalis.columnar.data.batches import InputBatch
 from etalis.columnar.data.columns import Column, floats_hold, from_values
 from etalis.columnar.data.texts import PlainTexts
+from etalis.columnar.derived_events import DerivedEvents
 from etalis.data.values import Value, format_value
 from etalis.tables.results.output import (
     ARGS,

@@ -12,7 +12,7 @@ from etalis.language.read.parser import parse
 from etalis.language.rules import coming_events, event_rules, known_events, labelled_rules, written_rules
 from etalis.language.same_rule import is_same_rule
 from etalis.language.traversal import postorder
-from etalis.runtime.operators.base import STAGE
+from etalis.runtime.deadlines.timers import STAGE
 from etalis.temporal.interval import EARLIEST, LATEST
 from etalis.temporal.relation import relations
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.aggregates.openers import OpenerFolds
-from etalis.runtime.codegen.aggregates.results import MARKS, FoldResults, Names, Operators
+from etalis.runtime.codegen.aggregates.results import MARKS, FoldResults, OtherOperators
 from etalis.runtime.codegen.aggregates.slides import SlideCode
 from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.aggregate import Slider
 from etalis.temporal.aggregate import FOLDS
@@ -18,9 +19,9 @@ from etalis.temporal.aggregate import FOLDS
 class Folds:
     """Writes the aggregates of a rule set."""
 
-    def __init__(self, special: Operators) -> None:
+    def __init__(self, special: OtherOperators) -> None:
         self.special = special
-        self.compiler = special.compiler
+        self.base = special.base
         self.results = FoldResults(special)
         self.openers = OpenerFolds(self.results)
         self.outlined: dict[int, Callable[..., None]] = {}
@@ -30,7 +31,7 @@ class Folds:
         out = self.results.columns(entry, node)
         return Slider(
             fold=FOLDS[node.kind], within=node.within, last=node.last, keeps="$ids" in out,
-            fail=self.special.fail(entry), told=self.compiler.told if "$parts" in out else None,
+            fail=self.special.fail(entry), told=self.base.told if "$parts" in out else None,
         )  # fmt: skip
 
     def take(self, code: Code, entry: Wired, names: Names, t1: str, t2: str) -> None:
@@ -44,7 +45,7 @@ class Folds:
         if id(entry) not in self.outlined:
             apart = Code([*(f"v{i}" for i in range(len(exports))), "t1", "t2"])
             self._take(apart, entry, node, dict(zip(exports, apart.parameters, strict=False)), "t1", "t2")
-            self.outlined[id(entry)] = self.compiler.finish(apart, "fold")
+            self.outlined[id(entry)] = self.base.finish(apart, "fold")
         given = ", ".join([*(names[v] for v in exports), t1, t2])
         code(f"{code.constant(self.outlined[id(entry)])}({given})")
         code.queues = True

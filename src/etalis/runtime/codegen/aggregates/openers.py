@@ -8,9 +8,10 @@ from contextlib import nullcontext
 from etalis.data.values import Value
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
-from etalis.runtime.codegen.aggregates.results import FoldResults, Names
+from etalis.runtime.codegen.aggregates.results import FoldResults
 from etalis.runtime.codegen.aggregates.slides import SlideCode
 from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.aggregate import Folder, Opener
 from etalis.runtime.operators.base import Values
@@ -26,7 +27,7 @@ class OpenerFolds:
     def __init__(self, results: FoldResults) -> None:
         self.results = results
         self.special = results.special
-        self.compiler = results.compiler
+        self.base, self.emission = results.base, results.emission
 
     def write(self, code: Code, entry: Wired, node: p.Fold, names: Names, t1: str, t2: str) -> None:
         """Write that an element is folded into every opener before it."""
@@ -122,10 +123,10 @@ class OpenerFolds:
         return Folder(
             left_key=picker(left, firm), element_key=picker(element, firm),
             fold=row, value=self._value_function(node), shared=sharer(left, element, node.groups),
-            combine=with_value, at_opener=at_opener, emit=self.compiler.emitter(entry, out),
+            combine=with_value, at_opener=at_opener, emit=self.emission.emitter(entry, out),
             repeats=None if Once.among(left) is None else repeater(left),
             keep=self.special.keep(node), fail=self.special.fail(entry), marked="$ids" in element,
-            told=self.compiler.told if "$parts" in element else None, rope_of=rope_of(element),
+            told=self.base.told if "$parts" in element else None, rope_of=rope_of(element),
             waiting_rope=waiting_rope(left),
         )  # fmt: skip
 
@@ -133,4 +134,4 @@ class OpenerFolds:
         exports = node.element.exports
         code = Code([f"v{i}" for i in range(len(exports))])
         code(f"return {self.results.value(code, node, {v: f'v{i}' for i, v in enumerate(exports)})}")
-        return self.compiler.finish(code, "aggregated value")  # type: ignore[no-any-return]
+        return self.base.finish(code, "aggregated value")

@@ -11,19 +11,23 @@ from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
 from etalis.runtime.codegen.aggregates.slides import SlideCode
+from etalis.runtime.codegen.emission import Emission
+from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.rule_code import Names, RuleCode
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.codegen.terms import build, fits
 from etalis.runtime.operators.base import Values
 
-Names = dict[str, str]
 MARKS = ("$parts", "$ids")
 
 
-class Operators(Protocol):
+class OtherOperators(Protocol):
     """What aggregates ask of the other operators of a rule set."""
 
-    compiler: Any
+    base: RuleCode
+    tests: MatchTests
+    emission: Emission
 
     def operator(self, entry: Wired) -> Any: ...
     def columns_out(self, entry: Wired) -> tuple[str, ...]: ...
@@ -34,9 +38,9 @@ class Operators(Protocol):
 class FoldResults:
     """Writes what elements bring to the aggregates of a rule set, and what becomes of a value that is reached."""
 
-    def __init__(self, special: Operators) -> None:
+    def __init__(self, special: OtherOperators) -> None:
         self.special = special
-        self.compiler = special.compiler
+        self.base, self.emission = special.base, special.emission
 
     def hand_on(
         self,
@@ -57,8 +61,8 @@ class FoldResults:
                 code(f"{local} = {known[name]}")
                 known[name] = local
             low, high = known.get("$first", t1), known.get("$last", t2)
-            passing = self.compiler.tests(code, entry, known, entry.sure, t1, t2, low, high, fits)
-            self.compiler.guarded(code, entry, passing, known, t1, t2)
+            passing = self.special.tests.write(code, entry, known, entry.sure, t1, t2, low, high, fits)
+            self.emission.guarded(code, entry, passing, known, t1, t2)
 
     def value(self, code: Code, node: p.Fold, names: Names) -> str:
         """Write the value that an element adds; return its name."""
@@ -76,8 +80,7 @@ class FoldResults:
             return None
         reader = next(r for r in entry.inputs[-1].readers if r.target is entry and r.place == len(entry.inputs) - 1)
         own = {theirs: mine for mine, theirs in reader.renames.items()}.get(node.value.name, node.value.name)
-        found: str | None = self.compiler.types(entry.inputs[-1]).get(own)
-        return found
+        return self.base.types(entry.inputs[-1]).get(own)
 
     def _meet(self, code: Code, node: p.Fold, known: Names, result: str) -> list[str]:
         """Return the tests that a value meets the result as written; what that binds is added to `known`."""

@@ -51,7 +51,7 @@ class HoldStage:
         output.code("out = []")
         self._let_go_until(output, "until")
         output.code("return tuple(out)")
-        return self.path.compiler.finish(output.code, "release")
+        return self.path.compiler.base.finish(output.code, "release")
 
     def _hold(self, source: EventInput) -> None:
         """Write that an event is held as a row, and go on if that lets any go: those that end at or before `r`."""

@@ -40,7 +40,7 @@ class EventOffer:
         self.queue = rules.state.queue
         self.reacting = rules.state.reacting if rules.reacts else None
         self.leaves: dict[Kind, list[Wired]] = {}
-        for leaf in self.compiler.wiring.leaves:
+        for leaf in self.compiler.base.wiring.leaves:
             if isinstance(leaf.node, p.Source):
                 self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
         self.are_few = sum(map(len, self.leaves.values())) <= MOST_LEAVES
@@ -49,7 +49,7 @@ class EventOffer:
         """Write that an event is offered, and what that causes handed out: at once, where nothing else follows."""
         code, leaves, top = output.code, self.leaves.get(kind, []), len(output.code.lines)
         heads = self.heads_of(leaves)
-        following = [rule for rule in heads if self._follows(rule)] if self._is_written(kind) else heads
+        following = [rule for rule in heads if self.follows(rule)] if self._is_written(kind) else heads
         makers = [leaf for leaf in leaves if not _only_waits(self.compiler, leaf)]
         is_one = len(makers) == 1 and _ends_there(self.compiler, makers[0]) and all(map(self._only_reacts, following))
         reacts = any(rule.head.hidden for rule in heads) or (is_one and bool(following))
@@ -104,7 +104,8 @@ class EventOffer:
                 with code.block(f"if {found}:"):
                     code(f"{queue}.extend({found})")
             with code.block(f"if {queue}{more}{due}:"):
-                code.add(output.all_of(f"{before}{code.constant(self.settle)}()"))
+                settled, unsettled = f"{before}{code.constant(self.settle)}()", f"{queue}{more}"
+                code.add(output.all_of(f"({settled} if {unsettled} else due)" if due else settled))
             return
         if rounds:
             with code.block(f"if {' or '.join(rounds)}:"):
@@ -133,7 +134,7 @@ class EventOffer:
                     waiting.append(reader.target)
         return found
 
-    def _follows(self, rule: PlannedRule) -> bool:
+    def follows(self, rule: PlannedRule) -> bool:
         """Tell whether anything is done with the events of a rule but to report them; reactions come afterwards."""
         if rule.head.hidden:
             return False
@@ -172,7 +173,7 @@ def _only_waits(compiler: Compiler, entry: Wired) -> bool:
         match reader.kind, None if reader.kind == "head" else reader.target.node:
             case "negated", _:
                 continue
-            case _, p.Join() if not compiler.probes(reader.target, reader.place):
+            case _, p.Join() if not compiler.stores.probes(reader.target, reader.place):
                 continue
             case _, p.Filter() | p.Union() if _only_waits(compiler, reader.target):
                 continue
@@ -203,8 +204,8 @@ def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
             case p.Join(alone="left" | "right"):
                 return False
             case p.Join(policy=policy, tests=tests):
-                probes = compiler.probes(target, reader.place)
-                is_stored = compiler.retention(target, reader.place) != NEVER_STORED
+                probes = compiler.stores.probes(target, reader.place)
+                is_stored = compiler.stores.retention(target, reader.place) != NEVER_STORED
                 leaves_last = policy.keep == "unmatched" or not is_stored
                 single = policy.select in ("earliest", "latest") and leaves_last
                 if not single or _multiplies(tests) or (probes and probed):

@@ -25,6 +25,7 @@ from etalis.runtime.codegen.fast_path.inputs import (
     Taker,
     places,
 )
+from etalis.runtime.codegen.fast_path.lapse import write_lapse
 from etalis.runtime.codegen.fast_path.matches import EventOffer, Kind
 from etalis.runtime.codegen.fast_path.records import NamedReader
 from etalis.runtime.codegen.fast_path.times import Moments
@@ -86,7 +87,7 @@ class FastPath:
         source.code.add(["day = begun = None"] if isinstance(source, RunInput) else [])
         with source.events(self.arities, partial(self._take_other, source) if self.counts_unread else None):
             stage(source)
-        return self.compiler.finish(source.code, what)
+        return self.compiler.base.finish(source.code, what)
 
     # events in order
 
@@ -146,7 +147,7 @@ class FastPath:
                 taker = self._called([*places(arity), "t", "given"])
                 self._take(taker, kind, log)
                 label = self.records.labels.get(kind[0], kind[0])
-                takers[label] = self.compiler.finish(taker.code, f"take {format_atom(kind[0])}/{arity}")
+                takers[label] = self.compiler.base.finish(taker.code, f"take {format_atom(kind[0])}/{arity}")
         with code.block("try:"):
             code(f"take = {code.constant(takers.get)}(name)")
         with code.block("except TypeError:"):  # no name at all
@@ -164,9 +165,9 @@ class FastPath:
         code, state = source.code, source.code.constant(self.state)
         if self.passes_time:
             code("due = ()")
-            with code.block(f"if t > {state}.due:"):
+            with code.block(f"if t > {code.constant(self.state.timers)}.due:"):
                 code.add([f"{source.kept} = {source.clock}"] if source.kept != source.clock else [])
-                code(f"due = {code.constant(self.core.run_loop.reach_now)}(t)")
+                code(f"due = {code.constant(self.lapse)}(t)")
         for clock in dict.fromkeys([source.clock, *([] if self.in_turn else [source.kept])]):
             code(f"{clock} = t")
         if self.rules.traced and self.in_turn:
@@ -197,11 +198,16 @@ class FastPath:
                 code(source.done)
 
     @cached_property
+    def lapse(self) -> Callable[[int], Any]:
+        """The function that lets pass what is due before an event."""
+        return write_lapse(self.rules, self.core.run_loop, self.matches)
+
+    @cached_property
     def take_unread(self) -> Callable[..., Any]:
         """The function that counts an event which no rule reads."""
         source = self._called(["name", "values", "t"])
         self._count_unread(source, "values", "len(values)")
-        return self.compiler.finish(source.code, "unread")
+        return self.compiler.base.finish(source.code, "unread")
 
     def _called(self, parameters: list[str]) -> CallInput:
         return CallInput(parameters, self.state, "due" if self.passes_time else "()")
@@ -225,5 +231,5 @@ class FastPath:
         """Return the places at which nothing that reads a kind needs to tell a float from an integer."""
         if kind in self.rules.learned or kind in self.rules.spied:
             return []
-        leaves, floats = self.matches.leaves.get(kind, []), self.compiler.floats
+        leaves, floats = self.matches.leaves.get(kind, []), self.compiler.base.floats
         return [place for place in range(kind[1]) if all(floats.fit(leaf, place) for leaf in leaves)]

@@ -1,0 +1,194 @@
+"""Absences in generated code: what a blocker does when it occurs, and the test that nothing blocks a match."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from etalis.logic.inline.scope import normal
+from etalis.plan import algebra as p
+from etalis.plan.retention import window_of
+from etalis.plan.rewrite.blocking import equal_variables
+from etalis.runtime.codegen.joins.stores import JoinStores
+from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.passing import Passing
+from etalis.runtime.codegen.rule_code import Names, RuleCode
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.operators.blockers import (
+    BEFORE_TIME,
+    Blockers,
+    JudgedBlockers,
+    LooseBlockers,
+    LooseJudgedBlockers,
+    latest_start,
+)
+
+
+class Absences:
+    """Writes the absences of a rule set."""
+
+    def __init__(self, base: RuleCode, stores: JoinStores) -> None:
+        self.base = base
+        self.stores = stores
+
+    def test_of(self, entry: Wired, place: int) -> p.Absent | p.Deadline:
+        """Return the absence that the negated input at a place serves."""
+        absent = [t for t in p.tests(entry.node) if isinstance(t, p.Absent)]
+        if place < len(absent):
+            return absent[place]
+        assert isinstance(entry.node, p.Deadline)
+        return entry.node
+
+    def blockers(self, entry: Wired, place: int) -> Blockers | LooseBlockers:
+        """Return the occurrences that one absence looks at."""
+        return self.base.remember(entry, f"blockers{place}", lambda: self._new_blockers(entry, place))  # type: ignore[no-any-return]
+
+    def _new_blockers(self, entry: Wired, place: int) -> Blockers | LooseBlockers:
+        test = self.test_of(entry, place)
+        keep, sure = self._blocking_time(entry, test), self._sure_negative(entry, place)
+        is_loose = not all(v in entry.sure and v in sure for v in test.joined)
+        if test.conditions:
+            return LooseJudgedBlockers(keep) if is_loose else JudgedBlockers(keep)
+        if is_loose:
+            return LooseBlockers(keep)
+        if isinstance(test, p.Absent) and test.kind != "before":
+            return Blockers(keep, False, self._watched(entry, test) if keep is None else None)
+        return Blockers(keep, keep is None, None)
+
+    def _blocking_time(self, entry: Wired, test: p.Absent | p.Deadline) -> int | None:
+        """Return how long an occurrence can matter, None for ever."""
+        if isinstance(test, p.Deadline):
+            return test.span
+        return test.window if test.kind == "before" else window_of(p.tests(entry.node))
+
+    def key_variables(self, entry: Wired, place: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return by what the blockers of an absence stand: variables of them, and the same of a match."""
+        test = self.test_of(entry, place)
+        if not isinstance(self.blockers(entry, place), JudgedBlockers):
+            return test.joined, test.joined
+        sure = self._sure_negative(entry, place)
+        pairs = [(theirs, mine) for theirs, mine in equal_variables(test) if theirs in sure and mine in entry.sure]
+        return (*test.joined, *(theirs for theirs, _ in pairs)), (*test.joined, *(mine for _, mine in pairs))
+
+    def _sure_negative(self, entry: Wired, place: int) -> frozenset[str]:
+        child = entry.negated[place]
+        for reader in child.readers:
+            if reader.kind == "negated" and reader.target is entry and reader.place == place:
+                return frozenset(reader.renames.get(v, v) for v in child.sure)
+        raise AssertionError("a negated part is read by its parent")
+
+    def _watched(self, entry: Wired, test: p.Absent) -> dict[Any, Any] | None:
+        """Return the store of left sides, where only those that wait can ever be blocked."""
+        node = entry.node
+        if not (isinstance(node, p.Join) and test.kind == "gap" and node.relation.sequential):
+            return None
+        if "$first" in node.left.exports or list(test.joined) != self.stores.keys(entry) or not test.joined:
+            return None
+        return self.stores.side(entry, 0)
+
+    def watching(self, entry: Wired) -> list[Blockers]:
+        """Return the blockers to be forgotten with the last left side of a key."""
+        count = sum(isinstance(t, p.Absent) for t in p.tests(entry.node))
+        found = [self.blockers(entry, i) for i in range(count)]
+        return [b for b in found if isinstance(b, Blockers) and b.watched is not None]
+
+    def key(self, blockers: Blockers | LooseBlockers, values: Sequence[str]) -> str:
+        if len(values) == 1 and isinstance(blockers, Blockers):
+            return values[0]
+        return f"({''.join(v + ', ' for v in values)})"
+
+    def block(self, code: Code, entry: Wired, place: int, child: Wired, names: Names, t1: str, t2: str) -> None:
+        """Write what an occurrence of a negated pattern does: note it."""
+        del child
+        blockers, test = self.blockers(entry, place), self.test_of(entry, place)
+        key = self.key(blockers, [names[v] for v in self.key_variables(entry, place)[0]])
+        values = f"({''.join(f'{names[v]}, ' for v in (*test.joined, *test.brought))})"
+        if isinstance(blockers, LooseBlockers):
+            code(f"{code.constant(blockers)}.add({values}, {t1}, {t2})")
+        elif isinstance(blockers, JudgedBlockers):
+            code(f"{code.constant(blockers)}.add({key}, {values}, {t1}, {t2})")
+        elif blockers.watched is None:
+            self._write_blocker(code, blockers, key, t1, t2)
+        else:
+            with code.block(f"if {key} in {code.constant(blockers.watched)}:"):
+                self._write_blocker(code, blockers, key, t1, t2)
+
+    def _write_blocker(self, code: Code, blockers: Blockers, key: str, t1: str, t2: str) -> None:
+        """Write that a blocker is noted with the latest start so far, which that of an instant is."""
+        group, groups = code.fresh("g"), code.constant(blockers.groups)
+        code(f"{group} = {groups}.get({key})")
+        with code.block(f"if {group} is None:"):
+            code(f"{groups}[{key}] = [({t2}, {t1})]")
+        if not blockers.first_only:
+            latest = t1 if t1 == t2 else f"{t1} if {t1} > {group}[-1][1] else {group}[-1][1]"
+            with code.block("else:"):
+                code(f"{group}.append(({t2}, {latest}))")
+        if blockers.keep is not None:
+            fifo = code.constant(blockers.fifo)
+            code(f"{fifo}.append(({t2}, {key}))")
+            with code.block(f"if {t2} > {fifo}.due:"):
+                code(f"{code.constant(blockers.expire_lot)}({t2})")
+
+    def unblocked(
+        self, code: Code, entry: Wired, place: int, test: p.Absent, names: Names, t1: str, t2: str, low: str, high: str
+    ) -> str:
+        """Return the test that nothing blocks a match."""
+        blockers = self.blockers(entry, place)
+        key = self.key(blockers, [names[v] for v in self.key_variables(entry, place)[1]])
+        if test.kind == "gap":
+            bounds = low, high
+        elif test.kind == "inside":
+            bounds = t1, t2
+        elif test.window is None:
+            bounds = code.constant(BEFORE_TIME), t2
+        else:
+            bounds = f"{t2} - {code.constant(test.window + 1)}", t2
+        if test.conditions:
+            judge = code.constant(self.judge(entry, place, test))
+            asked = f"({''.join(f'{names[v]}, ' for v in p.asked_of_match(test))})"
+            return f"not {code.constant(blockers)}.hit_judged({key}, {', '.join(bounds)}, {judge}, {asked})"
+        if isinstance(blockers, Blockers) and code.loop is not None and code.loop.is_firm(key, bounds[1]):
+            latest = self._write_latest(code, code.loop.before, blockers, key, bounds[1])
+            if bounds[0] == code.loop.end and not code.loop.asks:
+                code.loop.floor = latest
+            return f"{latest} <= {bounds[0]}"
+        return f"not {code.constant(blockers)}.hit({key}, {', '.join(bounds)})"
+
+    def undisturbed(self, code: Code, ids: str, low: str, high: str) -> str:
+        """Return the test that nothing else lies in between: what no part can lie in is told for all candidates."""
+        log = code.constant(self.base.log())
+        loop = code.loop
+        if loop is None or low != loop.end or not loop.is_firm(high):
+            return f"not {log}.disturbed({ids}, {low}, {high})"
+        latest = code.fresh("c")
+        loop.before.append(f"{latest} = {log}.latest_start({high})")
+        if loop.floor is None and not loop.asks:
+            loop.floor = latest
+        return f"{latest} <= {low}"
+
+    def judge(self, entry: Wired, place: int, test: p.Absent | p.Deadline) -> Callable[..., bool]:
+        """Return whether the conditions of an absence hold: of what they read of a match, and a blocker's values."""
+        given = [*p.asked_of_match(test), *test.joined, *test.brought]
+        code = Code([f"v{i}" for i in range(len(given))])
+        names: Names = {}
+        for v, parameter in zip(given, code.parameters, strict=True):  # a joined one may be unbound on one side
+            names[v] = f"({names[v]} if {names[v]} is not None else {parameter})" if v in names else parameter
+        for parameter in code.parameters:
+            code(f"{parameter} = {code.constant(normal)}({parameter})")
+        firm, passing = entry.sure | self._sure_negative(entry, place), Passing([], [], [])
+        for condition in test.conditions:
+            rule = self.base.rule_of(entry)
+            self.base.conditions.write(code, condition, names, firm, "0", "0", passing, rule, {})
+        code(f"return bool({' and '.join(passing.expressions)})")
+        return self.base.finish(code, "condition of an absence")
+
+    def _write_latest(self, code: Code, lines: list[str], blockers: Blockers, key: str, high: str) -> str:
+        """Write once for all candidates when the last blocker began that ended before a moment; return its name."""
+        latest = code.fresh("c")
+        lines += [
+            f"{latest} = {code.constant(blockers.groups)}.get({key})",
+            f"if {latest} is None: {latest} = {code.constant(BEFORE_TIME)}",
+            f"elif {latest}[-1][0] < {high}: {latest} = {latest}[-1][1]",
+            f"else: {latest} = {code.constant(latest_start)}({latest}, {high})",
+        ]
+        return latest
