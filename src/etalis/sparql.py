@@ -36,7 +36,7 @@ from etalis.language.read.parser import parse_collect
 from etalis.language.rules import events_in, labelled_rules
 from etalis.language.syntax import Compound, Const, EventDeclaration, Rule, Tree, Trigger
 from etalis.logic.knowledge.loaders import LoadedRows
-from etalis.logic.rdf.exact_terms import encode
+from etalis.logic.rdf.exact_terms import encode, in_brackets
 from etalis.logic.rdf.load import load_graph
 from etalis.logic.rdf.plain_names import PlainNames
 from etalis.program import Program
@@ -134,7 +134,7 @@ def compile_sparql(
         tell_warnings([_standard_form(unit)], strict=False)
     program.background, program.plain_names = first.held, first.plain_names
     program.read_background = partial(_read_again, over_background, first)
-    named = _bracketed if first.plain_names is None else first.plain_names.read_iri
+    named = in_brackets if first.plain_names is None else first.plain_names.read_iri
     sources = {named(iri): source for iri, source in streams.items()}
     return SparqlProgram(program, first.translation.heads, sources)
 
@@ -156,8 +156,8 @@ def _translate(
     writes_sets: bool = False,
 ) -> _OverBackground:  # fmt: skip
     loaded, namespace = _load_background(unit, background)
-    names = None if unit.dialect is None else PlainNames(_without_brackets(vocabulary or namespace))
-    named = _bracketed if names is None else names.read_iri
+    names = None if unit.dialect is None else PlainNames(vocabulary or namespace)
+    named = in_brackets if names is None else names.read_iri
     if names is not None:
         loaded = names.name_triples(loaded)
     closed = close(loaded, entailment is not None, map(named, transitive), has_atoms=names is not None)
@@ -200,14 +200,6 @@ def _raise_errors(problems: Iterable[Problem]) -> None:
         raise ProgramError(*errors)
 
 
-def _bracketed(iri: str) -> str:
-    return iri if iri.startswith("<") else f"<{iri}>"
-
-
-def _without_brackets(iri: str | None) -> str | None:
-    return None if iri is None else iri.strip("<>")
-
-
 def _standard_form(unit: q.Unit) -> Problem:
     """Return the note on queries that are not in the standard form, how they are written there."""
     lines = print_unit(unit).rstrip().splitlines()
@@ -223,7 +215,7 @@ def _load_background(unit: q.Unit, background: Any) -> tuple[list[KnownTriple], 
             hint = "give a mapping: background={'http://...': 'file.ttl'}; nothing is fetched"
             raise ProgramError(Problem("E266", f"FROM {named[0].iri}: no such background", named[0].span, hint))
         return ([], None) if background is None else _read_triples(background)
-    sources = {_bracketed(iri): source for iri, source in background.items()}
+    sources = {in_brackets(iri): source for iri, source in background.items()}
     found: dict[KnownTriple, None] = {}
     namespace = None
     for dataset in named:

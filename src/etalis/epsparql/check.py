@@ -59,7 +59,7 @@ def _too_deep(query: s.StreamQuery) -> Iterator[Problem]:
             message = f"groups or paths inside each other, more than {MAX_LEVELS} levels deep"
             yield Problem("E250", message, element.span, "name a part with REGISTER STREAM, and read that")
             return
-        todo += [(part, level + 1) for part in parts_of(element)]
+        todo += [(part, level + 1) for part in s.parts_of(element)]
 
 
 def _depth(term: Term) -> int:
@@ -69,20 +69,6 @@ def _depth(term: Term) -> int:
         level += 1
         found = [arg for part in found if isinstance(part, Compound) for arg in part.args]
     return level
-
-
-def parts_of(element: s.Element) -> tuple[s.Element, ...]:
-    """Return the elements directly inside an element."""
-    match element:
-        case s.GroupPattern(elements=elements):
-            return elements
-        case s.Chain(groups=groups) | s.Alternatives(groups=groups):
-            return groups
-        case s.Optional(group=group) | s.Minus(group=group) | s.Scoped(group=group) | s.Exists(group=group):
-            return (group,)
-        case s.SubSelect(query=query):
-            return (query.body,)
-    return ()
 
 
 @dataclass(slots=True)
@@ -232,7 +218,7 @@ class _QueryCheck:
         todo: list[s.Element] = [query.body]
         while todo:
             element = todo.pop()
-            parts = parts_of(element)
+            parts = s.parts_of(element)
             todo += parts
             joined = parts if isinstance(element, s.GroupPattern | s.Chain) else ()
             for i, part in enumerate(joined[1:], start=1):

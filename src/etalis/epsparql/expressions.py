@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from etalis.data.values import Value
+from etalis.epsparql.windows import TIMES
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Term, Var
 from etalis.logic.knowledge.cell_values import seconds
@@ -18,7 +19,6 @@ from etalis.logic.sparql.values import write_value
 Bindings: TypeAlias = Mapping[str, Value]  # a variable without a value is left out, or None, or `null`
 TimeInterval: TypeAlias = tuple[int, int]  # microseconds
 
-TIME_FUNCTIONS = ("getduration", "getstarttime", "getendtime")
 _ENDS = (Var("_#start"), Var("_#end"))
 _REMEMBERED = 4_096
 
@@ -42,7 +42,7 @@ def holds(expression: Term, bindings: Bindings, interval: TimeInterval | None = 
 def with_ends(expression: Term, start: Term, end: Term) -> Term:
     """Return an expression whose functions of time have the two ends of their group, in seconds, as arguments."""
     match expression:
-        case Compound(name=name, args=()) if name in TIME_FUNCTIONS:
+        case Compound(name=name, args=()) if name in TIMES:
             return Compound(name, (start, end), expression.span)
         case Compound(name=name, args=args):
             return Compound(name, tuple(with_ends(arg, start, end) for arg in args), expression.span)

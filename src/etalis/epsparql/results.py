@@ -14,11 +14,10 @@ from typing import Any
 from etalis.data.values import Value
 from etalis.errors import EventError, Problem
 from etalis.logic.knowledge.cell_values import XSD
-from etalis.logic.rdf.exact_terms import STRING, decode, kind_of, split_literal
+from etalis.logic.rdf.exact_terms import PROV, STRING, decode, kind_of, split_literal
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, to_iso
 
-PROV = "http://www.w3.org/ns/prov#"
 TIME, UNTIL = f"<{PROV}generatedAtTime>", f"<{PROV}invalidatedAtTime>"
 ELEMENT = "urn:etalis:element:"
 _TRIPLES = (("rdf", 3), ("rdf", 5))

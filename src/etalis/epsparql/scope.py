@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from etalis.epsparql import syntax as s
-from etalis.language.syntax import Compound, ListTerm, Term, Var
+from etalis.language.syntax import Term
+from etalis.language.traversal import variables
 
 
 def is_visible(name: str) -> bool:
@@ -96,16 +97,7 @@ def _surely_bound(element: s.Element) -> frozenset[str]:
 
 def term_variables(*terms: Term) -> Iterator[str]:
     """Yield the variables of terms, as they are written."""
-    todo = list(reversed(terms))
-    while todo:
-        term = todo.pop()
-        match term:
-            case Var(name=name):
-                yield name
-            case Compound(args=args):
-                todo.extend(reversed(args))
-            case ListTerm(items=items):
-                todo.extend(reversed(items))
+    return (variable.name for variable in variables(*terms))
 
 
 def is_sequence(group: s.GroupPattern) -> bool:

@@ -210,3 +210,17 @@ class Unit:
     queries: tuple[StreamQuery, ...]
     dialect: str | None = None
     span: Span | None = place()
+
+
+def parts_of(element: Element) -> tuple[Element, ...]:
+    """Return the elements directly inside an element."""
+    match element:
+        case GroupPattern(elements=elements):
+            return elements
+        case Chain(groups=groups) | Alternatives(groups=groups):
+            return groups
+        case Optional(group=group) | Minus(group=group) | Scoped(group=group) | Exists(group=group):
+            return (group,)
+        case SubSelect(query=query):
+            return (query.body,)
+    return ()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from etalis.epsparql import syntax as s
 from etalis.errors import Problem
 from etalis.language.syntax import Compound, Const, Term
+from etalis.language.traversal import subterms
 
 AGGREGATES = frozenset({"count", "sum", "avg", "min", "max", "sample", "group_concat"})
 TIMES = frozenset({"getduration", "getstarttime", "getendtime"})
@@ -39,13 +40,8 @@ def _aggregate_in(expression: Term) -> bool:
 
 
 def compounds(expression: Term) -> Iterator[Compound]:
-    """Yield the compound terms of an expression."""
-    todo: list[Term] = [expression]
-    while todo:
-        term = todo.pop()
-        if isinstance(term, Compound):
-            yield term
-            todo.extend(term.args)
+    """Yield the compound terms of an expression, from left to right."""
+    return (term for term in subterms(expression) if isinstance(term, Compound))
 
 
 def window_problems(query: s.StreamQuery) -> Iterator[Problem]:

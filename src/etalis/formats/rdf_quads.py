@@ -23,7 +23,7 @@ from etalis.errors import InputError, Problem
 from etalis.formats.row import Bad, Item, Place, Reading, Row, time_of
 from etalis.logic.knowledge.cell_values import XSD
 from etalis.logic.rdf.blank_nodes import BlankNodes
-from etalis.logic.rdf.exact_terms import read_term, unescape
+from etalis.logic.rdf.exact_terms import PROV, in_brackets, read_term, unescape
 from etalis.logic.rdf.oxigraph import MOST_NESTED, NestingGuard, import_pyoxigraph
 from etalis.logic.rdf.plain_names import PlainNames
 from etalis.temporal.event import Event, EventKind, new_event
@@ -34,7 +34,6 @@ new_tuple: Callable[..., Any] = tuple.__new__  # past the constructors, which co
 Interval: TypeAlias = tuple[int, int]
 Parse: TypeAlias = Callable[[Any], Iterable[Any]]
 
-PROV = "http://www.w3.org/ns/prov#"
 TIME, UNTIL = PROV + "generatedAtTime", PROV + "invalidatedAtTime"
 EVENT = "rdf"
 BLOCK = 256  # lines of a file that are read together
@@ -373,11 +372,7 @@ def time_properties(reading: Reading) -> tuple[str, str]:
     """Return the properties that tell the time of a graph and its end, in brackets."""
     given = (reading.time,) if isinstance(reading.time, str) else tuple(reading.time or ())
     time, until = (*given, *(None, None))[:2]
-    return _in_brackets(time or TIME), _in_brackets(until or reading.until or UNTIL)
-
-
-def _in_brackets(iri: str) -> str:
-    return iri if iri.startswith("<") else f"<{iri}>"
+    return in_brackets(time or TIME), in_brackets(until or reading.until or UNTIL)
 
 
 def reads_graphs(reading: Reading) -> bool:

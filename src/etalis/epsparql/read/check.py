@@ -46,22 +46,13 @@ def _queries(query: s.StreamQuery) -> Iterator[s.StreamQuery]:
 
 def _groups(group: s.GroupPattern) -> Iterator[s.GroupPattern]:
     """Yield a group and those inside it, but for those of other queries."""
-    waiting = [group]
+    waiting: list[s.Element] = [group]
     while waiting:
         found = waiting.pop()
-        yield found
-        waiting += reversed([inner for element in found.elements for inner in _inner_groups(element)])
-
-
-def _inner_groups(element: s.Element) -> tuple[s.GroupPattern, ...]:
-    match element:
-        case s.GroupPattern():
-            return (element,)
-        case s.Chain(groups=groups) | s.Alternatives(groups=groups):
-            return groups
-        case s.Optional(group=group) | s.Minus(group=group) | s.Scoped(group=group) | s.Exists(group=group):
-            return (group,)
-    return ()
+        if isinstance(found, s.GroupPattern):
+            yield found
+        if not isinstance(found, s.SubSelect):
+            waiting += reversed(s.parts_of(found))
 
 
 def _place(r: QueryText, node: s.Element | s.Item | s.StreamQuery | Var) -> Span:
@@ -125,8 +116,10 @@ def _seen_inside(
             for place, (group, before) in enumerate(zip(groups, ("", *operators), strict=True)):
                 is_missing = before.endswith("OPTIONAL") or (not place and operators[:1] in _FIRST_MAY_MISS)
                 yield group, all_of_chain if is_missing else _NONE, around
-        case _:
-            yield from ((group, _NONE, around) for group in _inner_groups(element))
+        case s.GroupPattern():
+            yield element, _NONE, around
+        case s.Alternatives() | s.Minus() | s.Scoped():
+            yield from ((group, _NONE, around) for group in s.parts_of(element) if isinstance(group, s.GroupPattern))
 
 
 def _report_unseen(r: QueryText, variable: Var, known: dict[str, None]) -> None:

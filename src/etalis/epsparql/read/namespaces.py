@@ -15,9 +15,8 @@ from etalis.epsparql.read.iris import resolve_iri, unescape_iri
 from etalis.language.check.spelling import nearest
 from etalis.logic.knowledge.cell_values import XSD
 from etalis.logic.rdf.entailment import RDF, RDFS
-from etalis.logic.rdf.exact_terms import UNBOUND
+from etalis.logic.rdf.exact_terms import PROV, UNBOUND
 
-PROV = "http://www.w3.org/ns/prov#"
 KNOWN: Mapping[str, str] = MappingProxyType({"rdf": RDF, "rdfs": RDFS, "xsd": XSD, "prov": PROV})
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
 

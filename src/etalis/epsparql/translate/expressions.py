@@ -13,15 +13,15 @@ from math import ceil, floor
 from etalis.epsparql import syntax as q
 from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.solutions import Names, variables_of
+from etalis.epsparql.windows import TIMES, compounds
 from etalis.language.syntax import Compound, Const, Term, Var
-from etalis.language.traversal import rewrite_term, subterms
+from etalis.language.traversal import rewrite_term
 from etalis.logic.sparql.errors import ExpressionError
 from etalis.logic.sparql.numbers import number
 from etalis.logic.sparql.times import DurationLiteral, as_seconds, length_of, read_duration
 from etalis.logic.sparql.values import read_value
 from etalis.temporal.interval import MICROSECONDS
 
-TIMES = frozenset(("getduration", "getstarttime", "getendtime"))
 _NULL = Const("null")
 
 
@@ -40,7 +40,7 @@ class GroupEnds:
 
 def asks_time(expression: Term) -> bool:
     """Tell whether an expression looks at the interval of its group."""
-    return any(isinstance(term, Compound) and term.name in TIMES for term in subterms(expression))
+    return any(term.name in TIMES for term in compounds(expression))
 
 
 def conjuncts(expression: Term) -> Iterator[Term]:

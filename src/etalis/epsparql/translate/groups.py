@@ -15,13 +15,13 @@ from typing import Protocol, TypeAlias, assert_never
 from etalis.epsparql import syntax as q
 from etalis.epsparql.scope import is_sequence
 from etalis.epsparql.translate import expressions as e
-from etalis.epsparql.translate.elements import as_one_part, is_inner, read_aggregate, read_goal, read_values
-from etalis.epsparql.translate.missing import agreement, maybe, partners, witness
+from etalis.epsparql.translate.conditions import bind, keep, lift, looks_out, name_ends, take_away, too_far
+from etalis.epsparql.translate.elements import as_one_part, read_aggregate, read_goal, read_values
+from etalis.epsparql.translate.missing import maybe, partners, witness
 from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.paths import expand
 from etalis.epsparql.translate.refusals import refuse
 from etalis.epsparql.translate.solutions import (
-    NONE,
     TRUE,
     UNIT,
     Names,
@@ -39,14 +39,12 @@ from etalis.epsparql.translate.solutions import (
     variables_of,
 )
 from etalis.epsparql.translate.triples import AskedFacts, PatternScope
-from etalis.errors import ProgramError, Span
+from etalis.errors import Span
 from etalis.language.syntax import (
     Compound,
     Condition,
-    Const,
     EventPattern,
     Negation,
-    Pattern,
     Side,
     Term,
     Var,
@@ -130,11 +128,11 @@ class GroupTranslator:
                 inner = replace(scope, lifted=None)
                 return self._optional(found, self._operand(group, inner), inner)
             case q.Minus(group=group):
-                return self._minus(found, self.group(group, replace(scope, lifted=None)).timeless)
+                return take_away(found, self.group(group, replace(scope, lifted=None)).timeless, self.names)
             case q.BindAs(expression=expression, variable=variable):
-                if self._looks_out(expression, found, scope):
-                    raise _too_far(element.span)
-                return self.bind(found, expression, variable)
+                if looks_out(expression, found, scope, self.names):
+                    raise too_far(element.span)
+                return bind(found, expression, variable, self.names)
             case _:
                 return join(found, self._element(element, scope), self.names)
 
@@ -220,7 +218,7 @@ class GroupTranslator:
 
     def _split(self, operand: GroupOperand, others: Names) -> tuple[Filters, Filters]:
         """Part the filters of a group that may be missing: its own, and those that see variables of the other side."""
-        outside = others - frozenset.intersection(*(part.sure for part in operand.found.parts))
+        outside = others - operand.found.sure
         own: list[q.FilterBy | q.Exists] = []
         shared: list[q.FilterBy | q.Exists] = []
         for test in operand.filters:
@@ -245,7 +243,11 @@ class GroupTranslator:
         """Return a side that may be missing with the conditions that join it; they see its own interval."""
         if not shared and not lifted:
             return partner
-        ends = self._ends() if any(isinstance(t, q.FilterBy) and e.asks_time(t.expression) for t in shared) else None
+        ends = (
+            name_ends(self.names)
+            if any(isinstance(t, q.FilterBy) and e.asks_time(t.expression) for t in shared)
+            else None
+        )
         if ends is not None:
             pattern = test_with(partner.pattern, "check", conjunction(ends.goals))
             partner = Timed(pattern, partner.sure | {ends.start, ends.end}, partner.maybe)
@@ -279,9 +281,6 @@ class GroupTranslator:
 
     # conditions
 
-    def _ends(self) -> e.GroupEnds:
-        return e.GroupEnds(self.names.fresh("Start"), self.names.fresh("End"))
-
     def _filter(self, found: Solutions, operand: GroupOperand, filters: Filters, scope: PatternScope) -> Solutions:
         """Return the solutions that pass filters of their group."""
         for test in filters:
@@ -289,75 +288,11 @@ class GroupTranslator:
                 found = self._exists(found, test, operand, scope)
             else:
                 for part in e.conjuncts(test.expression):
-                    if self._looks_out(part, found, scope):
-                        found = self._lift(found, part, scope, test.span)
+                    if looks_out(part, found, scope, self.names):
+                        found = lift(found, part, scope, test.span, self.names)
                     else:
-                        found = self._tested(found, part)
+                        found = keep(found, part, self.names, infers_windows=self.infers_windows)
         return found
-
-    def _looks_out(self, expression: Term, found: Solutions, scope: PatternScope) -> bool:
-        """Tell whether an expression in a group of EXISTS looks at a variable of the solution that it is asked for."""
-        if scope.seen is None:
-            return False
-        sure = frozenset.intersection(*(part.sure for part in found.parts))
-        return bool((e.mentioned(expression, self.names) - sure) & scope.seen.binds)
-
-    def _lift(self, found: Solutions, expression: Term, scope: PatternScope, span: Span | None) -> Solutions:
-        """Have a filter of a group inside of EXISTS asked of the whole, with the solution that EXISTS is asked for."""
-        looked_at = e.mentioned(expression, self.names)
-        sure = frozenset.intersection(*(part.sure for part in found.parts))
-        if scope.lifted is None or scope.seen is None or (looked_at & found.binds) - sure:
-            raise _too_far(span)
-        if looked_at & (scope.seen.maybe - sure):
-            raise _too_far(span)
-        ends = self._ends() if e.asks_time(expression) else None
-        goal: Term = Compound("sparql", (e.to_rule(expression, self.names, sure | scope.seen.binds, ends),))
-        if scope.is_branch:
-            mark = Var(self.names.fresh("Branch"))
-            goal = Compound(";", (Compound("->", (Compound("nonvar", (mark,)), goal)), TRUE))
-            found = found.ask("where", Compound("=", (mark, Const(1))))
-        scope.lifted.append(goal)
-        if ends is not None and found.timed is not None:
-            pattern = test_with(found.timed.pattern, "check", conjunction(ends.goals))
-            found = replace(found, timed=replace(found.timed, pattern=pattern))
-        return found
-
-    def _tested(self, found: Solutions, expression: Term) -> Solutions:
-        timed, timeless = found.timed, found.timeless
-        parts = list(e.conjuncts(expression))
-        if timed is not None:
-            lengths = [length for part in parts if (length := e.window(part)) is not None]
-            if lengths and self.infers_windows and is_inner(timed.pattern):
-                timed = replace(timed, pattern=Within(timed.pattern, min(lengths)))
-            timed = replace(timed, pattern=self._condition(timed, parts, lambda part: (part,)))
-        if timeless is not None:
-            goals = [Compound("sparql", (e.to_rule(part, self.names, timeless.binds, None),)) for part in parts]
-            timeless = timeless.look_at(NONE.union(*(e.mentioned(part, self.names) for part in parts)), *goals)
-        return replace(found, timed=timed, timeless=timeless)
-
-    def _condition(self, timed: Timed, parts: list[Term], arguments: Callable[[Term], tuple[Term, ...]]) -> Pattern:
-        """Return a pattern of which expressions are asked: `sparql(E)`, or what `arguments` make of it."""
-        pattern = timed.pattern
-        plain = [part for part in parts if not e.asks_time(part)]
-        for some, ends in ((plain, None), ([part for part in parts if part not in plain], self._ends())):
-            goals = [Compound("sparql", arguments(e.to_rule(part, self.names, timed.binds, ends))) for part in some]
-            if some:
-                kind, times = ("where", ()) if ends is None else ("check", ends.goals)
-                pattern = test_with(pattern, kind, conjunction((*times, *goals)))
-        return pattern
-
-    def bind(self, found: Solutions, expression: Term, variable: Var) -> Solutions:
-        """Return solutions with the value of an expression under a new name."""
-        name = self.names.of(variable.name)
-        timed, timeless = found.timed, found.timeless
-        if timed is not None:
-            pattern = self._condition(timed, [expression], lambda value: (value, Var(name)))
-            timed = Timed(pattern, timed.sure, timed.maybe | {name})
-        if timeless is not None:
-            goal = Compound("sparql", (e.to_rule(expression, self.names, timeless.binds, None), Var(name)))
-            timeless = timeless.look_at(e.mentioned(expression, self.names), goal)
-            timeless = replace(timeless, maybe=timeless.maybe | {name})
-        return replace(found, timed=timed, timeless=timeless)
 
     # what may be missing, or must be
 
@@ -403,19 +338,6 @@ class GroupTranslator:
         assert whole is not None
         return whole
 
-    def _minus(self, found: Solutions, taken: Timeless | None) -> Solutions:
-        """Return the solutions with which none of the background's agrees in a bound variable."""
-        assert taken is not None, "MINUS reads the background"
-        timed, timeless = found.timed, found.timeless
-        if timed is not None:
-            goal = agreement(timed.sure, timed.binds, taken, self.names)
-            timed = replace(timed, pattern=test_with(timed.pattern, "where", TRUE if goal is None else negation(goal)))
-        if timeless is not None:
-            goal = agreement(timeless.sure, timeless.binds, taken, self.names)
-            if goal is not None:
-                timeless = timeless.look_at(taken.binds, negation(goal))
-        return replace(found, timed=timed, timeless=timeless)
-
     def _exists(self, found: Solutions, test: q.Exists, around: GroupOperand, scope: PatternScope) -> Solutions:
         """Return the solutions inside of whose interval, or in the background, a group has one, or has none."""
         timed, timeless = found.timed, found.timeless
@@ -453,13 +375,8 @@ class GroupTranslator:
             for each in shared:
                 looks_at = e.looked_at(each if isinstance(each, q.Exists) else q.GroupPattern((each,)))
                 if frozenset(map(self.names.of, looks_at)) & outer:
-                    raise _too_far(each.span)
+                    raise too_far(each.span)
         return self._filter(operand.found, operand, own, inside), shared, lifted
 
 
 _NOTHING = EventPattern("nothing", ())  # a pattern that only its variables are asked of
-
-
-def _too_far(span: Span | None) -> ProgramError:
-    message = "an expression deep inside of EXISTS looks at a variable from outside of it"
-    return refuse(message, span, "write it as a FILTER of the group of EXISTS itself")

@@ -14,6 +14,7 @@ from etalis.epsparql import syntax as q
 from etalis.epsparql.reads import Predicates
 from etalis.epsparql.scope import is_visible, selected
 from etalis.epsparql.translate.aggregates import slide
+from etalis.epsparql.translate.conditions import bind
 from etalis.epsparql.translate.elements import read_values
 from etalis.epsparql.translate.groups import GroupTranslator
 from etalis.epsparql.translate.naming import VariableNames
@@ -107,7 +108,7 @@ def solve(reader: GroupTranslator, query: q.StreamQuery, scope: PatternScope) ->
         found = join(found, read_values(query.values, reader.names, reader.triples.facts), reader.names)
     for item in query.items or ():
         if item.expression is not None:
-            found = reader.bind(found, item.expression, item.variable)
+            found = bind(found, item.expression, item.variable, reader.names)
     return found
 
 

@@ -79,6 +79,11 @@ class Solutions:
     def binds(self) -> Names:
         return NONE.union(*(part.binds for part in self.parts))
 
+    @property
+    def sure(self) -> Names:
+        """The variables that each of them binds."""
+        return frozenset.intersection(*(part.sure for part in self.parts))
+
     def ask(self, kind: str, goal: Term) -> Solutions:
         """Return these solutions under a condition that looks at none of their variables."""
         timed, timeless = self.timed, self.timeless

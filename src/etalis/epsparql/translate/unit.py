@@ -20,7 +20,7 @@ from etalis.language.operators import PATTERN_WORDS
 
 _TRIPLE, _QUAD = ("s", "p", "o"), ("s", "p", "o", "g", "n")
 NO_SCHEMA = StreamSchema(())
-_WORDS = frozenset(("rdf", "select_event", "aggregate", "any", "iso", "not")) | PATTERN_WORDS
+_WORDS = frozenset(("rdf", SELECTED, "aggregate", "any", "iso", "not")) | PATTERN_WORDS
 
 
 @dataclass(frozen=True, slots=True)

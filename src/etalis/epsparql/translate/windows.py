@@ -20,7 +20,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from etalis.epsparql import syntax as q
-from etalis.epsparql.check import parts_of
 from etalis.epsparql.reads import NEVER, Predicates, time_of
 from etalis.epsparql.scope import selected
 from etalis.epsparql.strata import BACK, looks_of, may_read
@@ -275,7 +274,7 @@ def _elements(group: q.GroupPattern) -> Iterator[q.Element]:
     while todo:
         element = todo.pop()
         yield element
-        todo += parts_of(element)
+        todo += q.parts_of(element)
 
 
 class WindowDelay(NamedTuple):

@@ -26,6 +26,7 @@ STRING, BOOLEAN = XSD + "string", XSD + "boolean"
 INTEGER, DOUBLE = XSD + "integer", XSD + "double"
 LANGUAGE_TEXT, DIRECTED_TEXT = RDF + "langString", RDF + "dirLangString"
 UNBOUND = "null"
+PROV = "http://www.w3.org/ns/prov#"  # whose properties tell the times of graphs
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
@@ -78,6 +79,15 @@ def _decode_literal(oxigraph: Any, lexical: str, datatype: str, language: str | 
     if not dashes:
         return oxigraph.Literal(lexical, language=tag)
     return oxigraph.Literal(lexical, language=tag, direction=oxigraph.BaseDirection(direction))
+
+
+def in_brackets(iri: str) -> str:
+    """Return an IRI as the exact naming has it.
+
+    >>> in_brackets("http://x/a"), in_brackets("<http://x/a>")
+    ('<http://x/a>', '<http://x/a>')
+    """
+    return iri if iri.startswith("<") else f"<{iri}>"
 
 
 def kind_of(value: Value) -> str:

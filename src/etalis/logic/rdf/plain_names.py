@@ -34,7 +34,7 @@ class PlainNames:
         >>> [names.name(value) for value in ("<http://x/acme>", "<http://y/acme>", 7)]
         ['acme', '<http://y/acme>', 7]
         """
-        start = f"<{self.namespace}"
+        start = f"<{(self.namespace or '').strip('<>')}"
         if self.namespace is None or not isinstance(value, str) or not value.startswith(start):
             return value
         name = value[len(start) : -1]
