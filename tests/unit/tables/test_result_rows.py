@@ -42,3 +42,11 @@ def test_ids_are_those_of_events() -> None:
     assert program.engine().detect(ROWS, time="at", match_id=True, select="e")["match_id"].to_pylist() == [
         "e(2)@2000000..2000000", "e(3)@3000000..3000000"
     ]  # fmt: skip
+
+
+def test_a_column_of_empty_texts_belongs_to_several_kinds() -> None:
+    program = etalis.compile(":- event(a(x: string)). d(X) <- a(X). e(X) <- a(X).")
+    found = program.detect(pa.table({"at": [1, 2], "x": ["", ""]}), time="at", event="a").to_pylist()
+    assert [(row["event"], row["X"], row["end"]) for row in found] == [
+        ("d", "", 1), ("e", "", 1), ("d", "", 2), ("e", "", 2),
+    ]  # fmt: skip

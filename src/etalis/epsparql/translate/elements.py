@@ -12,7 +12,7 @@ from etalis.epsparql import syntax as q
 from etalis.epsparql.translate.naming import VariableNames
 from etalis.epsparql.translate.refusals import refuse
 from etalis.epsparql.translate.solutions import NONE, Solutions, Timed, Timeless, union, variables_of
-from etalis.epsparql.translate.triples import STORE, AskedFacts, PatternScope
+from etalis.epsparql.translate.triples import NULL, STORE, AskedFacts, PatternScope
 from etalis.language.syntax import (
     Aggregate,
     Binary,
@@ -36,7 +36,8 @@ def read_values(values: q.Values, names: VariableNames, facts: AskedFacts) -> So
     """Return the rows of VALUES as facts; UNDEF agrees with anything."""
     variables = tuple(names.of(v.name) for v in values.variables)
     if not values.rows:
-        return Solutions(timeless=Timeless((Const("fail"),), frozenset(variables)))
+        bound = (Compound("=", (Var(variable), NULL)) for variable in variables)  # for who asks whether they are
+        return Solutions(timeless=Timeless((*bound, Const("fail")), frozenset(variables)))
     rounds: list[dict[ValueRow, None]] = []  # facts are a set, and these are a bag
     for row in values.rows:
         free = next((found for found in rounds if row not in found), None)

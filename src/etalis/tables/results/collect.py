@@ -147,7 +147,9 @@ def _in_step(several: Sequence[DerivedEvents], moments: Sequence[Any]) -> bool:
 def _alike(arrays: Sequence[Any]) -> Sequence[Any]:
     """Return columns, the first one again and again if all stand at one place in memory."""
     first = arrays[0]
-    places = {(array.offset, *(buffer and buffer.address for buffer in array.buffers())) for array in arrays}
+    places = {
+        (array.offset, *(None if buffer is None else buffer.address for buffer in array.buffers())) for array in arrays
+    }
     is_one = len(places) == 1 and not pa.types.is_dictionary(first.type)
     return [first] * len(arrays) if is_one else arrays
 
