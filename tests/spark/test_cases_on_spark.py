@@ -12,10 +12,8 @@ import pyarrow.compute as pc
 import pytest
 
 import etalis
+from etalis.formats.roles import signatures_read
 from etalis.language.check.effects import find_unplanned
-from etalis.language.rules import knowledge_changes
-from etalis.plan.keys import find_partitioning
-from etalis.plan.rules import plan_rules
 from etalis.spark.batch.job import Job
 from etalis.spark.batch.shard import run_shard
 from etalis.spark.plan.detection import DetectionPlan, plan_detection
@@ -51,8 +49,10 @@ def is_flat(case: Case) -> bool:
     """Tell whether a case is nothing but events whose attributes fit columns."""
     events = [step for step in case.steps if isinstance(step, Event)]
     values = [value for event in events for value in event.args]
-    is_plain = not case.errors and case.is_plain and case.is_closed and bool(events) and case.admits("spark")
-    return is_plain and all(isinstance(v, int | float | str) and abs_of(v) < 1 << 63 for v in values)
+    is_plain = (
+        not (case.errors or case.refused) and case.is_plain and case.is_closed and bool(events) and case.admits("spark")
+    )
+    return is_plain and bool(events) and all(isinstance(v, int | float | str) and abs_of(v) < 1 << 63 for v in values)
 
 
 def abs_of(value: Any) -> Any:
@@ -69,9 +69,7 @@ def plan_run(case: Case, policy: str | None) -> Run | None:
     program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
     if find_unplanned(program.compiled.tree) is not None:
         return None
-    heads = plan_rules(program.compiled.rules, program.compiled.settings)
-    read = {k for g in find_partitioning(heads).groups for k in g.kinds}
-    read |= set(knowledge_changes(program.compiled.tree))
+    read = {signature.kind for signature in signatures_read(program.compiled)}
     events = [(n, e) for n, e in enumerate(case.steps) if isinstance(e, Event) and (e.name, len(e.args)) in read]
     given = []
     for name, arity in dict.fromkeys((e.name, len(e.args)) for _, e in events):
