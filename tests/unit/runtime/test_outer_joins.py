@@ -66,3 +66,22 @@ def test_reports_name_what_is_awaited() -> None:
     engine = etalis.compile("r(X, Y) <- (a(X) seq? b(Y)) within 5.").engine(policy="unrestricted")
     engine.push("a", 1, at=1)
     assert "not known yet whether it has a partner" in str(engine.report())
+
+
+@pytest.mark.parametrize("gone", ["s(X) <- (a(X) seq? c(X)) within 5.", "s(X) <- a(X) seq (not c(X) within 2)."])
+def test_what_waits_for_a_rule_that_is_deleted_is_forgotten(gone: str) -> None:
+    engine = etalis.compile("r(X, Y) <- (a(X) seq? b(X, Y)) within 5.").engine(policy="unrestricted")
+    label = engine.insert_rule(gone)
+    engine.push("a", 1, at=1)
+    engine.delete_rule(label)
+    engine.push("b", 1, 2, at=2)
+    engine.push("a", 3, at=3)
+    assert shown(engine.push("a", 4, at=20)) == ["r(3, null) [3, 8]"]
+
+
+def test_an_alarm_of_a_deleted_rule_does_not_ring() -> None:
+    engine = etalis.compile("r(X, Y) <- (a(X) seq? b(X, Y)) within 5.").engine(policy="unrestricted")
+    label = engine.insert_rule("exceptionAlarm(g(X), 4) <- a(X).")
+    engine.push("a", 1, at=1)
+    engine.delete_rule(label)
+    assert shown(engine.push("a", 2, at=20)) == ["r(1, null) [1, 6]"]

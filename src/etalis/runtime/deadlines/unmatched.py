@@ -67,7 +67,7 @@ class Unmatched:
         asked = {id(timer[4][1]) for timer in self.timers if timer[3] is self}
         for number in [number for number in self.met if number not in asked]:
             del self.met[number]
-        self.trim_at = max(LEAST_TRIM, 2 * len(self.met))
+        self.trim_at = max(LEAST_TRIM, 2 * len(self.met), len(self.timers))
 
     def stands(self, payload: Waiting) -> bool:
         """Tell whether an instance has no partner, and the rule is still there."""
@@ -82,11 +82,15 @@ class Unmatched:
 
 def shared_with(store: Store, payloads: Iterable[Waiting]) -> list[Waiting]:
     """Return what waits for a partner by the instances of a store, of which a snapshot makes others."""
-    left: dict[Any, list[Instance]] = {}
+    seen: set[Any] = set()
+    left: dict[tuple[Any, int, int], list[Instance]] = {}  # of a store, by key and interval
     found: list[Waiting] = []
     for key, instance in payloads:
-        if key not in left:
-            left[key] = list(held_in(store[key])) if key in store else []
-        place = next((i for i, other in enumerate(left[key]) if other == instance), None)
-        found.append((key, instance if place is None else left[key].pop(place)))
+        if key not in seen:
+            seen.add(key)
+            for other in held_in(store[key]) if key in store else ():
+                left.setdefault((key, *other[-2:]), []).append(other)
+        alike = left.get((key, *instance[-2:]), [])
+        place = next((i for i, other in enumerate(alike) if other == instance), None)
+        found.append((key, instance if place is None else alike.pop(place)))
     return found

@@ -48,9 +48,13 @@ def write_lapse(rules: RuleSet, run_loop: RunLoop, offer: EventOffer) -> Callabl
 
 def _write_loop(code: Code, compiler: Compiler, entry: Wired, source: str, pop: str) -> None:
     """Write that all that is due before `t` is taken from a source, and those without a partner are handed on."""
-    met = code.constant(compiler.outer.unmatched(entry).met)
+    unmatched = compiler.outer.unmatched(entry)
+    owner, met = code.constant(unmatched), code.constant(unmatched.met)
     with code.block(f"while {source} and {source}[0][0] < t:"):
-        code(f"(ends, back, _, _, (q, y), _) = {pop}")
+        code(f"(ends, back, _, whose, place, _) = {pop}")
+        with code.block(f"if whose is not {owner}:"):  # of a rule that is gone
+            code("continue")
+        code("(q, y) = place")
         with code.block(f"if {met}.pop(id(y), None) is not None:"):
             code("continue")
         with code.block("if back != since or ends != due:"):
