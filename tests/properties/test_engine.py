@@ -126,7 +126,12 @@ def has_one_arity(tree: s.Tree) -> bool:
     return len({name for name, _ in kinds}) == len(kinds)
 
 
-NEEDS: Mapping[str, Callable[[s.Tree], bool]] = {"reversed": is_free_of_order, "named": has_one_arity}
+def can_be_named(tree: s.Tree) -> bool:
+    """Tell whether attributes may stand in any order: what a violation tells has that of the text (definition 25.1)."""
+    return has_one_arity(tree) and not any(isinstance(item, s.Constraint) for item in tree.items)
+
+
+NEEDS: Mapping[str, Callable[[s.Tree], bool]] = {"reversed": is_free_of_order, "named": can_be_named}
 
 
 def meaning(text: str, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event] | None:
