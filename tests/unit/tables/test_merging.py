@@ -22,7 +22,7 @@ d(W, A) <- login(W) seq payment(W, A).
 t(N) <- aggregate(count, payment(_, _), N).
 """
 SPARK_ONLY = {
-    "shards", "memory", "state", "lateness", "reporting", "idle", "clock", "late", "refreshed",
+    "effects", "shards", "memory", "state", "lateness", "reporting", "idle", "clock", "late", "refreshed",
     "checkpoint", "allow_dropped", "close", "rejected", "max_rejected",
 }  # fmt: skip
 ROWS = pa.table({"at": [1], "x": [1]})
