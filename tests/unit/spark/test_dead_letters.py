@@ -20,7 +20,7 @@ from etalis.runtime.engine import start_engine
 from etalis.spark.batch.feed import Rows
 from etalis.spark.batch.job import load
 from etalis.spark.plan.detection import plan_detection
-from etalis.spark.stream import dead_letters as letter_files
+from etalis.spark.stream import growing_files as letter_files
 from etalis.spark.stream.ending import end_tag
 from etalis.spark.stream.marks import Ahead, Marking, mark_time, read_marks
 from etalis.spark.stream.rejection_limit import FEW
