@@ -20,7 +20,8 @@ from etalis.runtime.engine import start_engine
 from etalis.spark.batch.feed import Rows
 from etalis.spark.batch.job import load
 from etalis.spark.plan.detection import plan_detection
-from etalis.spark.stream import growing_files as letter_files
+from etalis.spark.stream import dead_letters as letter_files
+from etalis.spark.stream import growing_files
 from etalis.spark.stream.ending import end_tag
 from etalis.spark.stream.marks import Ahead, Marking, mark_time, read_marks
 from etalis.spark.stream.rejection_limit import FEW
@@ -170,7 +171,7 @@ def test_files_of_dead_letters_grow_and_roll_over(tmp_path: Path, monkeypatch: p
         for _ in range(2):
             stream.run(number, [row("a", 10 * number), row("a", 10 * number, x=math.nan)])
     assert len(list((tmp_path / "late").iterdir())) == 1
-    monkeypatch.setattr(letter_files, "ROLL", 1)
+    monkeypatch.setattr(growing_files, "ROLL", 1)
     for number in range(9, 12):
         for _ in range(2):
             stream.run(number, [row("a", 10 * number, x=math.nan)])
