@@ -78,7 +78,8 @@ class Schedule:
         nodes = [node for head in heads for node in p.walk(head.body)]
         alarms = [head.alarm for head in heads if head.alarm is not None]
         self.timers = timers
-        self.ticks = sorted((node for node in nodes if isinstance(node, p.Tick)), key=lambda tick: tick.time)
+        ticks = dict.fromkeys(node for node in nodes if isinstance(node, p.Tick))  # `any` makes several of one
+        self.ticks = sorted(ticks, key=lambda tick: tick.time)
         self.waiting = list(self.ticks)
         waiting = sorted({waiting_step(node) for node in nodes if isinstance(node, p.Deadline)})
         delays = [(alarm.kind, alarm_delay(alarm)) for alarm in alarms]

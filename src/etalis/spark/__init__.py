@@ -66,9 +66,9 @@ class SparkProgram:
         self.spark = spark
         self.now: Any = None  # a column that says what time it is, in place of Spark's clock
         self.restart: Restart | None = None  # what the last stream that was planned goes on with
+        check_loaded()
         if program.settings.corrects and (refused := tuple(program.refuse_reactions(WHERE_TAKEN_BACK))):
             raise ProgramError(*refused)
-        check_loaded()
         _choose_python(spark)
 
     @with_options

@@ -31,6 +31,7 @@ NESTED = (
     "r(I, J) <- (a(I) seq? (b(J) where J > I)) within 3. s(N) <- aggregate(count, r(_, _), N) within 4.",
     "r(I, J) <- a(I) equals? b(J). s(I) <- r(I, _) seq (not a(I) within 2). exceptionAlarm(g(I), 2) <- r(I, _).",
     "r(I) <- 5 seq a(I). s(I) <- (r(I) equals? q(I)) ?seq a(I). q(I) <- (b(I) seq? c(I)) within 2.",
+    "r(I) <- any(2, [a(I) ?seq b(I), 3, c(I)]) equals? a(I).",
     "r(I) <- (a(I) seq b(I)) cnot (c(J) equals? a(J)). s(I) <- a(I) seq (not (b(I) equals? c(_)) within 2).",
 )
 LATE = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 3).\n"

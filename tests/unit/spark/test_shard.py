@@ -158,6 +158,18 @@ def test_deadlines_pass_at_the_end() -> None:
     assert [(r["X"], r["start"], r["end"]) for r in found] == [(1, 1, 6)]
 
 
+def test_who_has_no_partner_is_known_at_the_end_at_the_latest() -> None:
+    rows = [("b", 3, 1), ("a", 1, 1), ("a", 4, 2), ("b", 20, 2), ("a", 20, 2)]
+    text = "d(X) <- (a(X) seq? b(X)) within 5. e(X, Y) <- (a(X) ?seq b(X)) equals? a(Y)."
+    found = shard(text, FLAT, rows, policy="unrestricted")
+    assert sorted((r["event"], r["X"], r["Y"], r["start"], r["end"]) for r in found if r["event"] == "d") == [
+        ("d", 1, None, 1, 3), ("d", 2, None, 4, 9), ("d", 2, None, 20, 25),
+    ]  # fmt: skip
+    assert [(r["X"], r["Y"], r["start"], r["end"]) for r in found if r["event"] == "e"] == [
+        (1, None, 1, 3), (2, None, 4, 20),
+    ]  # fmt: skip
+
+
 def test_an_empty_shard() -> None:
     assert shard("d(X) <- a(X).", FLAT, []) == []
 

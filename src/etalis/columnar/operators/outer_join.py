@@ -15,7 +15,7 @@ from etalis.columnar.data.columns import Integers
 from etalis.columnar.data.instances import Instances, stack
 from etalis.columnar.operators.base import Batch, ColumnOperator, in_turn, unbound
 from etalis.columnar.operators.join import JoinOperator
-from etalis.columnar.operators.lone_side import LoneSide
+from etalis.columnar.operators.lone_side import MET, SETTLED, LoneSide
 
 
 class OuterJoinOperator(ColumnOperator):
@@ -56,4 +56,5 @@ class OuterJoinOperator(ColumnOperator):
 
     def due(self) -> Integers:
         """Return when what waits will be judged."""
-        return self.lone.due(self.lone.unmet(self.join.waiting[self.lone.place]))
+        rows = self.join.waiting[self.lone.place]
+        return self.lone.due(rows)[rows.column(MET).data < SETTLED]
