@@ -33,7 +33,7 @@ OLDEST_JAVA = 17
 LOWEST = VENV / "lowest"  # an environment of its own, with the lowest versions that pyproject.toml allows
 SIZES = {
     "core": "about 75 MB", "test": "about 250 MB", "spark": "about 470 MB", "kafka": "about 5 MB",
-    "postgres": "about 5 MB", "lowest": "about 220 MB",
+    "postgres": "about 5 MB", "service": "about 10 MB", "lowest": "about 220 MB",
 }  # fmt: skip
 
 
@@ -59,6 +59,7 @@ CHECKS = (
     Step("types", ("-m", "mypy", "--no-error-summary")),
     pytest_step("fast", *TWO),
     pytest_step("property", *TWO, "--hypothesis-profile=test"),
+    pytest_step("service", *TWO),
     pytest_step("docs", selection="docs or jit"),
 )
 SPARK_CHECK = pytest_step("spark")  # beside the others: its processes wait for each other much of the time
@@ -225,7 +226,7 @@ def demo() -> bool:
 def test() -> bool:
     java, reason = find_java()
     browser, postgres = find_browser(), find_postgres()
-    prepare("test", *(["spark", "kafka"] if java else []), *(["postgres"] if postgres else []))
+    prepare("test", "service", *(["spark", "kafka"] if java else []), *(["postgres"] if postgres else []))
     found = [*([BROWSER_CHECK] if browser else []), *([POSTGRES_CHECK] if postgres else [])]
     passed = run_steps((*CHECKS, *found), beside=(SPARK_CHECK,) if java else ())
     if java is None:
@@ -240,7 +241,7 @@ def test() -> bool:
 def nightly() -> bool:
     java, _ = find_java()
     postgres = find_postgres()
-    prepare("test", *(["spark", "kafka"] if java else []), *(["postgres"] if postgres else []))
+    prepare("test", "service", *(["spark", "kafka"] if java else []), *(["postgres"] if postgres else []))
     prepare("lowest", folder=LOWEST)
     return run_steps((*NIGHTLY, *([POSTGRES_NIGHTLY] if postgres else [])))
 

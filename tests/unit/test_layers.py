@@ -44,8 +44,27 @@ MAY_IMPORT = {
     "detect": TABLES,
     "api": TABLES | {"lazy", "detect", "spark", "why", "pictures", "epsparql"},
     "pipeline": TABLES | {"spark"},
+    "snoop": LANGUAGE | {"runtime", "plan", "api"},
+    "service": TABLES | {"why", "pictures", "epsparql", "api", "snoop", "lazy"},
+    "client": {"errors", "lazy"},
+    "shell": TABLES | {"why", "pictures", "api", "client", "service", "lazy"},
     "testing": COLUMNS | CASES | {"lazy", "semantics", "spark", "api"},
-    "cli": TABLES | CASES | {"why", "pictures", "spark", "pipeline", "testing", "api", "detect", "epsparql"},
+    "cli": TABLES
+    | CASES
+    | {
+        "why",
+        "pictures",
+        "spark",
+        "pipeline",
+        "testing",
+        "api",
+        "detect",
+        "epsparql",
+        "snoop",
+        "service",
+        "client",
+        "shell",
+    },
 }
 API = {"__init__", "program", "engine", "asked_engine", "sparql", "effects"}
 

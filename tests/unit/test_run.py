@@ -156,7 +156,7 @@ def test_the_locks_are_made_from_what_the_project_asks_for() -> None:
     extras = project["optional-dependencies"]
     asked = {
         name: set((ROOT / "requirements" / f"{name}.in").read_text().splitlines())
-        for name in ("core", "test", "spark", "kafka", "postgres")
+        for name in ("core", "test", "spark", "kafka", "postgres", "service")
     }
     assert set(project["dependencies"]) <= asked["core"]
     assert set(extras["dev"]) <= asked["core"] | asked["test"]
@@ -164,6 +164,7 @@ def test_the_locks_are_made_from_what_the_project_asks_for() -> None:
     assert set(extras["spark"]) <= asked["spark"]
     assert set(extras["kafka"]) <= asked["kafka"]
     assert set(extras["postgres"]) <= asked["postgres"]
+    assert {*extras["service"], *extras["shell"]} <= asked["service"]
 
 
 def test_the_lowest_lock_holds_the_floors_of_what_the_project_asks_for() -> None:
