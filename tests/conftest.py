@@ -10,7 +10,13 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 TIERS = ("property", "jit", "docs", "spark", "browser", "postgres", "service", "nightly")
-FOLDERS = {"properties": "property", "spark": "spark", "browser": "browser", "postgres": "postgres", "service": "service"}
+FOLDERS = {
+    "properties": "property",
+    "spark": "spark",
+    "browser": "browser",
+    "postgres": "postgres",
+    "service": "service",
+}
 
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 settings.register_profile("dev", _COMMON, max_examples=200)
