@@ -59,7 +59,6 @@ CHECKS = (
     Step("types", ("-m", "mypy", "--no-error-summary")),
     pytest_step("fast", *TWO),
     pytest_step("property", *TWO, "--hypothesis-profile=test"),
-    pytest_step("service", *TWO),
     pytest_step("docs", selection="docs or jit"),
 )
 SPARK_CHECK = pytest_step("spark")  # beside the others: its processes wait for each other much of the time
