@@ -21,7 +21,7 @@ from etalis.reactive.effects.rehearsal import nowhere
 from etalis.service.access import LOCAL, Client
 from etalis.service.clock import ServiceClock
 from etalis.service.hosted_engine import EngineSpec, HostedEngine, LetterSlot
-from etalis.service.problems import ConflictError, NotFoundError, TooManyError, UnfitError
+from etalis.service.problems import ConflictError, NotFoundError, TooManyError, UnprocessableError
 from etalis.service.programs import LANGUAGES, compile_program
 from etalis.service.worker import Actor, Worker
 
@@ -97,12 +97,12 @@ class Service:
     def _checked(self, spec: EngineSpec) -> EngineSpec:
         if spec.name is not None and not _NAME.fullmatch(spec.name):
             hint = "a name has up to 64 letters, digits, _, . and -, and begins with a letter or digit"
-            raise UnfitError("E823", f"{spec.name!r} is not a name for an engine", hint)
+            raise UnprocessableError("E823", f"{spec.name!r} is not a name for an engine", hint)
         time = spec.time or self.time
         if time not in TIMES:
-            raise UnfitError("E823", f"time is {time!r}", f"one of {', '.join(TIMES)}")
+            raise UnprocessableError("E823", f"time is {time!r}", f"one of {', '.join(TIMES)}")
         if spec.language not in LANGUAGES:
-            raise UnfitError("E823", f"the language is {spec.language!r}", f"one of {', '.join(LANGUAGES)}")
+            raise UnprocessableError("E823", f"the language is {spec.language!r}", f"one of {', '.join(LANGUAGES)}")
         return replace(spec, time=time)
 
     @staticmethod

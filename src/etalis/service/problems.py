@@ -67,7 +67,7 @@ class GoneError(DoorError):
     status = HTTPStatus.GONE
 
 
-class TooLargeError(DoorError):
+class LargeBodyError(DoorError):
     """A body or a line that is longer than the limit."""
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
@@ -79,7 +79,7 @@ class WrongTypeError(DoorError):
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
-class UnfitError(DoorError):
+class UnprocessableError(DoorError):
     """A request that is well written and still asks for what cannot be done."""
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY

@@ -19,7 +19,7 @@ from etalis.language.read.imports import read_nothing
 from etalis.language.rules import event_rules
 from etalis.program import Program
 from etalis.runtime.compiled import compile_text
-from etalis.service.problems import UnfitError
+from etalis.service.problems import UnprocessableError
 from etalis.sparql import compile_sparql
 
 LANGUAGES = ("rules", "ep-sparql")
@@ -47,7 +47,7 @@ def compile_program(
         warnings.simplefilter("ignore", ProgramWarning)
         if language == "rules":
             if background is not None:
-                raise UnfitError(
+                raise UnprocessableError(
                     "E823", "only queries have a background", "leave it out, or write facts into the program"
                 )
             return Program(compile_text(text, _NAME, read_nothing, flags=given))

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from etalis.service.access import Client
 from etalis.service.host import Service
 from etalis.service.matches import encode
-from etalis.service.problems import MalformedError, UnfitError
+from etalis.service.problems import MalformedError, UnprocessableError
 
 JSON = "application/json"
 T = TypeVar("T")
@@ -43,7 +43,9 @@ class RouteCall:
         try:
             return msgspec.json.decode(self.body or b"{}", type=kind)
         except msgspec.ValidationError as error:
-            raise UnfitError("E823", f"the body does not fit: {error}", "/openapi.json has its schema") from None
+            raise UnprocessableError(
+                "E823", f"the body does not fit: {error}", "/openapi.json has its schema"
+            ) from None
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise MalformedError("E402", f"not JSON: {error}", "send one JSON object") from None
 
