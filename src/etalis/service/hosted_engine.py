@@ -16,7 +16,8 @@ from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.state import NEVER
 from etalis.service.batches import EventBatch, RejectedRow, Taken, seconds_of
 from etalis.service.clock import ServiceClock
-from etalis.service.matches import Kind, MatchEntry, MatchLog
+from etalis.service.kept import Kind
+from etalis.service.matches import MatchEntry, MatchLog
 from etalis.service.worker import Actor, Worker
 from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.interval import MICROSECONDS
