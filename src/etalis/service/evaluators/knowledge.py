@@ -42,7 +42,9 @@ class Knowledge:
         self.text, self.before, self.version = text, before, version
         self._engines.clear()
 
-    def ask(self, goal: str, inputs: Mapping[str, str], outputs: tuple[str, ...], *, before: bool = False) -> set[Solution]:
+    def ask(
+        self, goal: str, inputs: Mapping[str, str], outputs: tuple[str, ...], *, before: bool = False
+    ) -> set[Solution]:
         """Return the answers to a goal as texts; variables that it leaves open are left out."""
         given = "".join(f"{name} = {format_atom(value)}, " for name, value in inputs.items())
         try:

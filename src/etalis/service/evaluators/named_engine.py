@@ -124,4 +124,6 @@ def _fits(term: Term, value: Value, found: dict[str, Value]) -> bool:
             if not isinstance(value, tuple) or len(value) < len(items) or (tail is None and len(value) > len(items)):
                 return False
             rest = value[len(items) :]
-            return all(map(lambda a, v: _fits(a, v, found), items, value)) and (tail is None or _fits(tail, rest, found))
+            return all(map(lambda a, v: _fits(a, v, found), items, value)) and (
+                tail is None or _fits(tail, rest, found)
+            )

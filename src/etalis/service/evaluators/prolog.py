@@ -23,7 +23,9 @@ class PrologEvaluator:
 
     fed_by_id = True
 
-    def __init__(self, knowledge: Knowledge, do: Callable[[Callable[[], set[Solution]]], Awaitable[set[Solution]]]) -> None:
+    def __init__(
+        self, knowledge: Knowledge, do: Callable[[Callable[[], set[Solution]]], Awaitable[set[Solution]]]
+    ) -> None:
         self.knowledge = knowledge
         self._do = do
         self._running: list[PrologEvaluation] = []

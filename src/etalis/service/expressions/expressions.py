@@ -266,7 +266,10 @@ class Expressions:
     def state(self) -> dict[str, Any]:
         """Return what expressions share, as `restore` takes it."""
         events = self._events.state()
-        events["held"] = [[at, [w.number, w.index, op.write_operation(op.Signals([w.signal])).decode(), w.start]] for at, w in events["held"]]
+        events["held"] = [
+            [at, [w.number, w.index, op.write_operation(op.Signals([w.signal])).decode(), w.start]]
+            for at, w in events["held"]
+        ]
         return {
             "next_number": self.next_number,
             "signals": self.signals,
