@@ -62,7 +62,8 @@ def _moment(text: str) -> Any | None:
         return None
     *numbers, fraction, zone = parts.groups()
     try:
-        moment = datetime(*map(int, numbers), int((fraction or "").ljust(6, "0")), tzinfo=UTC)  # type: ignore[arg-type]
+        year, month, day, hour, minute, second = map(int, numbers)
+        moment = datetime(year, month, day, hour, minute, second, int((fraction or "").ljust(6, "0")), UTC)
         moment -= _offset(zone)
     except (ValueError, OverflowError):
         return None

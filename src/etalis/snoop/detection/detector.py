@@ -89,7 +89,7 @@ class Detector:
         self, operator: str, language: str, parameters: Mapping[str, str], *, at: int | None = None,
         clock: int | None = None, echo: str | None = None,
     ) -> Reception:  # fmt: skip
-        """Take an instance by its type; `at` is its own time, `clock` what the clock says, `echo` is `at` as it came."""
+        """Take an instance by its type; `at` is its own time, `clock` what the clock says, `echo` its `at` as text."""
         number = self._next()
         found = self.index.find(operator, language, parameters)
         given = None if self.time == "events" else echo
@@ -103,7 +103,7 @@ class Detector:
     ) -> Reception:  # fmt: skip
         """Take instances of a leaf that its provider tells, one for each tuple of bindings."""
         number, leaf = self._next(), registration.leaf(path)
-        assert leaf is not None and leaf.by_id
+        assert leaf is not None
         instances, discarded = bind_tuples(leaf, tuples, number, start, None if self.time == "events" else echo)
         fills = [(registration, instances)] if instances else []
         return self._take(fills, len(instances), discarded, at, clock)

@@ -49,8 +49,8 @@ class Leaf:
     def fill(self, parameters: Mapping[str, str]) -> Values | None:
         """Return what an instance of its type binds its outputs to; None if it is none of the leaf."""
         for constant in self.constants:
-            text = parameters.get(constant.name)
-            if text is None or convert(text, constant.type) != constant.value:
+            told = parameters.get(constant.name)
+            if told is None or convert(told, constant.type) != constant.value:
                 return None
         values: list[Any] = [None] * len(self.outputs)
         for name, type, place in self.binds:  # noqa: A001
@@ -67,15 +67,15 @@ class Leaf:
         for name, value in self.inputs.items():
             if name in bindings and not self._is_input(name, bindings[name], value):
                 reasons.append(f"{name} is {bindings[name]}, not {value}")
-        values = []
+        found: list[Any] = []
         for name in self.outputs:
-            value = convert(bindings[name], self.types.get(name)) if name in bindings else None
-            values.append(value)
+            told = convert(bindings[name], self.types.get(name)) if name in bindings else None
+            found.append(told)
             if name not in bindings:
                 reasons.append(f"{name} unbound")
-            elif value is None:
+            elif told is None:
                 reasons.append(f"{name} is {bindings[name]}, which is no {self.types[name]}")
-        return Discarded(", ".join(reasons)) if reasons else tuple(values)
+        return Discarded(", ".join(reasons)) if reasons else tuple(found)
 
     def _is_input(self, name: str, told: str, value: str) -> bool:
         type = self.types.get(name)  # noqa: A001
@@ -92,7 +92,8 @@ def _leaf(path: Path, node: Expression, uses: dict[str, str], provided: Collecti
     outputs = outputs_of(node, uses)
     if node.kind != "atomic":
         return Leaf(path, node, outputs, uses, True)
-    constants, binds = [], []
+    constants: list[Constant] = []
+    binds: list[tuple[str, str | None, int]] = []
     types: dict[str, str | None] = {}
     for given in node.parameters:
         text = given.value if given.variable is None else uses.get(given.variable)

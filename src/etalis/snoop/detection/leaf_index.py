@@ -95,10 +95,11 @@ class LeafIndex:
 
     def __len__(self) -> int:
         """Return how many leaves there are."""
-        buckets = [
-            [each.others, *(b for v in each.by_constant.values() for b in v.values())] for each in self._leaves.values()
-        ]
-        return sum(len(bucket) for each in buckets for bucket in each)
+        found = 0
+        for leaves in self._leaves.values():
+            buckets = [leaves.others, *(bucket for values in leaves.by_constant.values() for bucket in values.values())]
+            found += sum(map(len, buckets))
+        return found
 
 
 def _key_of(leaf: Leaf) -> Key:

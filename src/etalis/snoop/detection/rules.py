@@ -5,8 +5,8 @@ common, operators, context and time. No text of a user is in it: kinds are `in1`
 are compared before an instance comes here. So expressions that differ in constants and names share one program.
 
 An instance is one event of its kind, of all leaves with its operator and language: its own text N, and of each leaf
-whether the instance fills it, with the values of the leaf's variables. So all leaves are offered it at once. The head is
-`found(V1, ..., N1, ..., Nk)`: what variables are bound to, and which instance each leaf contributed, null where none.
+whether the instance fills it, with the values of the leaf's variables. So all leaves are offered it at once. The head
+is `found(V1, ..., N1, ..., Nk)`: what variables are bound to, and which instance each leaf contributed, or null.
 """
 
 from __future__ import annotations

@@ -125,13 +125,13 @@ def _expression(reader: Shapes, given: Any, where: str) -> Expression:
     for name, told in reader.mapping(plain.get("having", {}), f"{where}: having").items():
         at = f"{where}: having: {name}"
         row = reader.mapping(told, at, ("bindVar", "value", "type"))
-        texts = (reader.optional(row, key, at) for key in ("bindVar", "value", "type"))
-        parameters.append(Parameter(name, *texts))
+        variable, value, type = (reader.optional(row, key, at) for key in ("bindVar", "value", "type"))  # noqa: A001
+        parameters.append(Parameter(name, variable, value, type))
     arguments = []
     for number, told in enumerate(reader.items(plain.get("arguments", []), f"{where}: arguments"), 1):
         at = f"{where}: argument {number}"
-        name = reader.optional(told, "name", at) if isinstance(told, dict) else None
-        arguments.append(Argument(name, _expression(reader, told, at)))
+        own = reader.optional(told, "name", at) if isinstance(told, dict) else None
+        arguments.append(Argument(own, _expression(reader, told, at)))
     return Expression(
         reader.optional(plain, "operator", where),
         reader.optional(plain, "language", where),

@@ -63,8 +63,8 @@ def _variable(document: XmlDocument, element: Any) -> Variable:
 
 
 def _parameter(document: XmlDocument, element: Any) -> Parameter:
-    names = ("name", "bindVar", "value", "type")
-    return Parameter(*(element.get(name) for name in names), document.place(element))
+    name, variable, value, type = map(element.get, ("name", "bindVar", "value", "type"))  # noqa: A001
+    return Parameter(name, variable, value, type, document.place(element))
 
 
 def _literal(document: XmlDocument, element: Any) -> Opaque:
