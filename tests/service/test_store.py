@@ -69,7 +69,7 @@ def test_snapshots_results_and_a_mark(log: ServiceLog) -> None:
     assert log.results("e/2") == []
     assert log.delivered() == {"e/1": 2}
     assert log.dead_letters() == {"e/1": {2: "status 500"}}
-    assert [id for id, _ in log.seen()] == ["id a", "id b", "id c"]  # those behind the mark come with their entries
+    assert [name for name, _ in log.seen()] == ["id a", "id b", "id c"]  # those behind the mark come with their entries
 
     async def newer() -> None:
         await log.keep("e/1", 4, b"state 2", [KeptResult(3, 12.0, b"r3")], 2)

@@ -1,7 +1,7 @@
 """The knowledge of a service, a text of clauses that clients replace, and goals over it.
 
-It remembers the text before, so that an evaluation that broke off knows what was new. Law: a goal sees one text, and its
-answers are texts in a fixed order.
+It remembers the text before, so that an evaluation that broke off knows what was new. Law: a goal sees one text, and
+its answers are texts in a fixed order.
 """
 
 from __future__ import annotations

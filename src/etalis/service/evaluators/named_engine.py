@@ -1,7 +1,7 @@
 """The evaluator of engines of this service: the language is an engine's URI, the literal one pattern of an event.
 
-Each match that the pattern fits is an event, in event time with its interval; its cursor is the match's number. So rules
-and queries of EP-SPARQL take part in expressions. What is retracted later has been detected all the same.
+Each match that the pattern fits is an event, in event time with its interval; its cursor is the match's number. So
+rules and queries of EP-SPARQL take part in expressions. What is retracted later has been detected all the same.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _fits(term: Term, value: Value, found: dict[str, Value]) -> bool:
             return name.startswith("_") or found.setdefault(name, value) == value
         case Compound(name=name, args=args):
             same = isinstance(value, Struct) and value.name == name and len(value.args) == len(args)
-            return same and all(_fits(a, v, found) for a, v in zip(args, value.args, strict=True))  # type: ignore[union-attr]  # `same` says it
+            return same and all(_fits(a, v, found) for a, v in zip(args, value.args, strict=True))
         case ListTerm(items=items, tail=tail):
             if not isinstance(value, tuple) or len(value) < len(items) or (tail is None and len(value) > len(items)):
                 return False

@@ -1,19 +1,17 @@
 """The evaluator of Prolog: a goal over the service's knowledge, asked again each time that it is replaced.
 
-Every answer that was not there at the last asking is an event; at the first asking none is. A cursor is `version:index`,
-up to which answer of which version it has come, so that a restart neither forgets nor repeats one.
+Every answer that was not there at the last asking is an event; at the first asking none is. A cursor is
+`version:index`, up to which answer of which version it has come, so that a restart neither forgets nor repeats one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 from etalis.service.evaluators.assignment import Assignment, Emission, ProviderFailed
 from etalis.service.evaluators.knowledge import Knowledge, Solution
 
-T = TypeVar("T")
-Do = Callable[[Callable[[], T]], Awaitable[T]]
+Do = Callable[[Callable[[], set[Solution]]], Awaitable[set[Solution]]]
 
 PROLOG = "http://languages.org/prolog"
 
@@ -23,9 +21,7 @@ class PrologEvaluator:
 
     fed_by_id = True
 
-    def __init__(
-        self, knowledge: Knowledge, do: Callable[[Callable[[], set[Solution]]], Awaitable[set[Solution]]]
-    ) -> None:
+    def __init__(self, knowledge: Knowledge, do: Do) -> None:
         self.knowledge = knowledge
         self._do = do
         self._running: list[PrologEvaluation] = []

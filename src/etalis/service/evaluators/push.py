@@ -13,7 +13,7 @@ class PushEvaluator:
     def beginning(self) -> str | None:
         return None
 
-    async def start(self, leaf: Assignment) -> PushEvaluator:
+    async def start(self, leaf: Assignment) -> PushEvaluator:  # noqa: ARG002
         return self
 
     async def stop(self) -> None:

@@ -44,7 +44,7 @@ class RemoteEvaluator:
             "inputs": dict(leaf.inputs),
             "outputs": list(leaf.outputs),
             "expression": json.loads(write_json(leaf.expression)),
-            "xml": write_xml(leaf.expression).decode(),
+            "xml": write_xml(leaf.expression),
         }
         reply = await self.call("POST", self.url, json.dumps(asked).encode())
         if not reply.is_good:

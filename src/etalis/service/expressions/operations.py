@@ -1,4 +1,4 @@
-"""What can happen to the expressions of a service: each operation is an entry of the log, and says all that it needs."""
+"""What can happen to the expressions of a service: each operation is an entry of the log and says all it needs."""
 
 from __future__ import annotations
 

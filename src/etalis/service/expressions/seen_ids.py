@@ -1,4 +1,4 @@
-"""Ids of signals that were seen: the last 100,000, of the last day. What comes with one of them again is a repetition."""
+"""Ids of signals that were seen: the last 100,000, of the last day. What comes with one again is a repetition."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which addresses a service may call: https to allowed hosts whose every address is public.
 
-Law: a host is judged by what it resolves to now, all of it, addresses of IPv4 within IPv6 included; who connects uses an
-address that was judged, and does not ask again.
+Law: a host is judged by what it resolves to now, all of it, addresses of IPv4 within IPv6 included; who connects uses
+an address that was judged, and does not ask again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 _PORTS = {"https": 443, "http": 80}
 
 
-class AddressRefused(InputError):
+class AddressRefused(InputError):  # noqa: N818
     """An address that the service does not call."""
 
 

@@ -1,8 +1,8 @@
 """Results sent to the address that an expression was registered with: in order, one at a time, at least once.
 
-A result that is not taken (2xx) is sent again after pauses that double, from a second to an hour; a day after it came it
-is a dead letter, and the next one follows. Law: a result is marked when it was taken or given up, and not before; who
-begins again begins behind the last mark.
+A result that is not taken (2xx) is sent again after pauses that double, from a second to an hour; a day after it came
+it is a dead letter, and the next one follows. Law: a result is marked when it was taken or given up, and not before;
+who begins again begins behind the last mark.
 """
 
 from __future__ import annotations
@@ -75,12 +75,16 @@ class CallbackState:
 Mark = Callable[[int, str | None], None]
 
 
+def _mark_nowhere(_number: int, _why: str | None) -> None:
+    """Keep no mark: nothing outlives the process."""
+
+
 class Callback:
     """The sending of one expression's results; there is a task while there is something to send."""
 
     def __init__(
         self, url: str, secret: bytes, results: Outgoing, sender: Sender, *,
-        state: CallbackState | None = None, mark: Mark = lambda number, why: None, timing: Timing = Timing(),  # noqa: B008
+        state: CallbackState | None = None, mark: Mark = _mark_nowhere, timing: Timing = Timing(),  # noqa: B008
     ) -> None:  # fmt: skip
         self.url = url
         self.state = state or CallbackState()

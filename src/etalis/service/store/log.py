@@ -23,7 +23,7 @@ KEPT_SECONDS = 24 * 3600.0
 
 
 class Entry(NamedTuple):
-    """One thing that an actor was asked to do; `request` is the client and the key of a request that may be repeated."""
+    """One thing that an actor was asked to do; `request` names one that may be repeated."""
 
     number: int
     actor: str
