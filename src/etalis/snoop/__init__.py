@@ -12,6 +12,8 @@ from etalis.snoop.detection.registration import Instance, Registration
 from etalis.snoop.detection.results import Failed, Notice, Occurrence, Result
 from etalis.snoop.expression import Argument, Expression, Opaque, Parameter, Variable
 from etalis.snoop.markup.json_form import read_json, write_json
+from etalis.snoop.markup.read_text import read_text
+from etalis.snoop.markup.write_text import write_text
 from etalis.snoop.markup.xml_form import read_xml, write_xml
 from etalis.snoop.normal_form import normal_form
 
@@ -35,7 +37,9 @@ __all__ = [
     "checked",
     "normal_form",
     "read_json",
+    "read_text",
     "read_xml",
     "write_json",
+    "write_text",
     "write_xml",
 ]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from etalis.snoop.expression import NUMBER, SNOOP, Argument, Expression, Parameter, Variable, walk
 
-_SIDES = ("left", "right")
+SIDES = ("left", "right")
 
 
 def normal_form(expression: Expression) -> Expression:
@@ -55,7 +55,7 @@ def _normal(node: Expression, uses: dict[str, str]) -> Expression:
 
 
 def _normal_composite(node: Expression, uses: dict[str, str]) -> Expression:
-    names = _SIDES if len(node.arguments) == 2 else tuple(map(str, range(1, len(node.arguments) + 1)))
+    names = SIDES if len(node.arguments) == 2 else tuple(map(str, range(1, len(node.arguments) + 1)))
     arguments = tuple(
         Argument(argument.name or name, _normal(argument.expression, uses))
         for argument, name in zip(node.arguments, names, strict=True)
