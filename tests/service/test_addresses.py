@@ -158,7 +158,7 @@ def deliver(answer, results: list[Message], clock: FakeTime, state: CallbackStat
     async def work() -> None:
         out = sender(answer, **hosts)
         callback = Callback(
-            "https://client.example/hook", b"secret", Results(results), out,
+            "https://client.example/hook", lambda: "secret", Results(results), out,
             state=state, mark=lambda number, why: marks.append((number, why)), timing=clock.timing,
         )  # fmt: skip
         callback.wake()

@@ -49,6 +49,9 @@ class Evaluation(Protocol):
     async def stop(self) -> None:
         """End it."""
 
+    async def leave(self) -> None:
+        """Let it be: the service ends, and goes on with it in another run."""
+
 
 class Evaluator(Protocol):
     """What evaluates the expressions of a language."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from etalis.data.values import Value, format_atom
 from etalis.errors import EtalisError, ProgramError
-from etalis.language.flags import SERVICE_MAX_STEPS
 from etalis.service.evaluators.assignment import ProviderFailed
 from etalis.service.evaluators.texts import text_of
 
@@ -48,7 +47,7 @@ class Knowledge:
         """Return the answers to a goal as texts; variables that it leaves open are left out."""
         given = "".join(f"{name} = {format_atom(value)}, " for name, value in inputs.items())
         try:
-            answers = self._engine(before).query(f"{given}({goal})", limit=MOST_ANSWERS + 1)
+            answers = self._engine(before).query(f"{given}({goal})")
         except EtalisError as error:
             raise ProviderFailed(f"the goal {goal.strip()} cannot be asked: {error.problems[0].message}") from error
         if len(answers) > MOST_ANSWERS:
@@ -65,8 +64,7 @@ def compile_knowledge(text: str) -> Engine:
     """Return an engine that knows a text; refuse one that is no clauses."""
     import etalis
 
-    program = etalis.compile(f":- set_flag(max_steps, {SERVICE_MAX_STEPS}).\n{text}", name="knowledge")
-    return program.engine()
+    return etalis.compile(text, name="knowledge").engine()
 
 
 def _solution(answer: Mapping[str, Value], outputs: tuple[str, ...]) -> Solution:

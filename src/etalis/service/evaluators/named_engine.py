@@ -83,6 +83,10 @@ class EngineEvaluation:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
+    async def leave(self) -> None:
+        """Follow no more in this run."""
+        await self.stop()
+
 
 def fit(pattern: EventPattern, event: Event, inputs: Mapping[str, str]) -> dict[str, str] | None:
     """Return the values of a pattern's variables as texts, None if the event is none of it.

@@ -94,3 +94,7 @@ class PrologEvaluation:
     async def stop(self) -> None:
         """Ask no more."""
         self._evaluator.forget(self)
+
+    async def leave(self) -> None:
+        """Ask no more in this run."""
+        self._evaluator.forget(self)

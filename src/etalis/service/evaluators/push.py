@@ -18,3 +18,6 @@ class PushEvaluator:
 
     async def stop(self) -> None:
         """End nothing."""
+
+    async def leave(self) -> None:
+        """Leave nothing."""

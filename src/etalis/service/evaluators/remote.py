@@ -89,6 +89,9 @@ class RemoteEvaluation:
             except ProviderFailed:
                 return
 
+    async def leave(self) -> None:
+        """Say nothing: the provider goes on, and is asked after a restart whether it knows of it."""
+
 
 def _shown(reply: Reply) -> str:
     text = " ".join(reply.body.decode("utf-8", "replace").split())[:_SHOWN]

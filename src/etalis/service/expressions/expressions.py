@@ -34,6 +34,7 @@ class Expressions:
         self.hosted: dict[int, HostedExpression] = {}
         self.knowledge = Knowledge()
         self.seen = SeenIds()
+        self.numbers = 0  # of expressions: the last one given
         self.dropped = 0  # what came for expressions that were gone
 
     def apply(self, operation: op.Operation, number: int, now: int) -> Applied:
@@ -77,6 +78,7 @@ class Expressions:
     def put(self, hosted: HostedExpression) -> None:
         """Take an expression in, new or restored."""
         self.hosted[hosted.number] = hosted
+        self.numbers = max(self.numbers, hosted.number)
         if hosted.is_active:
             self.detector.add(hosted.registration)
 
@@ -164,13 +166,14 @@ class Expressions:
             "signals": self.detector.signals,
             "last": self.detector.last,
             "dropped": self.dropped,
+            "numbers": self.numbers,
             "knowledge": [self.knowledge.text, self.knowledge.before, self.knowledge.version],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take the state of another run."""
         self.detector.signals, self.detector.last = state["signals"], state["last"]
-        self.dropped = state["dropped"]
+        self.dropped, self.numbers = state["dropped"], state["numbers"]
         self.knowledge.restore(*state["knowledge"])
 
 

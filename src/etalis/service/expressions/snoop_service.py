@@ -7,12 +7,13 @@ all expressions. Law: an operation is answered after it was written and done, an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from etalis.errors import EtalisError, Problem
+from etalis.service.access import Client
 from etalis.service.clock import ServiceClock
 from etalis.service.evaluators.knowledge import refuse_if_broken
 from etalis.service.evaluators.running import RunningEvaluations
@@ -25,14 +26,16 @@ from etalis.service.expressions.uris import Uris
 from etalis.service.kept import KEPT, KEPT_SECONDS
 from etalis.service.outbound.callbacks import Callback, CallbackState, Timing
 from etalis.service.outbound.sender import Sender
-from etalis.service.outbound.signature import read_secret
 from etalis.service.problems import NotFoundError, TooManyError, UnprocessableError
 from etalis.service.worker import Actor, Worker
-from etalis.snoop import Expression
+from etalis.snoop import Expression, Notice
+from etalis.snoop.expression import leaves, name_path, read_path
 from etalis.snoop.markup.json_form import to_json
 
 T = TypeVar("T")
 ACTOR = "expressions"
+_SOON = {"Retry-After": "1"}
+MOST_ENDED = 10_000  # expressions that tell no more, and are still there to be read
 
 
 class Journal(Protocol):
@@ -72,17 +75,19 @@ class SnoopService:
         self.evaluators = evaluators
         self.sender = sender
         self.results: dict[int, ResultLog] = {}
+        self.clients: dict[int, str] = {}
         self.callbacks: dict[int, Callback] = {}
         self.actor = Actor(ACTOR)
         self.journal: Journal | None = None
-        self.running = RunningEvaluations(self)
+        self.running = RunningEvaluations(self, timing)
         self._worker = worker
         self._clock = clock
         self._secret_of = secret_of
         self._timing = timing
         self._numbers = 0  # of expressions
         self._entries = 0  # where nothing is written
-        self._owned: dict[str, int] = {}
+        self._owned: Counter[str] = Counter()  # expressions that are active, or are being registered
+        self._ended: deque[tuple[float, int]] = deque()
         self._writing = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._knowing = asyncio.Lock()
@@ -110,37 +115,37 @@ class SnoopService:
     # operations
 
     async def register(
-        self, expression: Expression, client: str, *, callback: str | None = None, form: str = "json",
-        most: int | None = None,
+        self, expression: Expression, client: str, *, callback: str | None = None, form: str = "json"
     ) -> HostedExpression:  # fmt: skip
         """Register an expression, or refuse it with all that is wrong with it; `begin` starts its evaluators."""
         if callback is not None:
             self._check_callback(callback, client)
-        owned, limit = self._owned.get(client, 0), self.settings.expressions if most is None else most
-        if owned >= limit:
+        owned = self._owned[client]
+        if owned >= self.settings.expressions:
             raise TooManyError("E861", f"{client} has {owned} expressions, and may have no more", "unregister one")
-        self._owned[client] = owned + 1
+        self._owned[client] += 1
         try:
             return await self._register(expression, client, callback, form)
         except BaseException:
-            self._release(client)
+            self._owned[client] -= 1
             raise
 
     async def _register(
         self, expression: Expression, client: str, callback: str | None, form: str
     ) -> HostedExpression:  # fmt: skip
-        self._numbers = number = self._numbers + 1
-        rows = {leaf.language: self.evaluators.find(leaf.language) for leaf in _leaves(expression)}
-        provided = [name for name, row in rows.items() if name is not None and row is not None]
-        operation = op.Register(number, client, to_json(expression), provided, callback, form)
-        registration = await self._worker.do(self.actor, partial(make_registration, operation))
+        languages = {leaf.language for _, leaf in leaves(expression) if leaf.language is not None}
+        provided = sorted(name for name in languages if self.evaluators.find(name) is not None)
+        draft = op.Register(0, client, to_json(expression), provided, callback, form)
+        registration = await self._worker.do(self.actor, partial(make_registration, draft))
+        self._forget_ended()
+        self._numbers = registration.number = number = self._numbers + 1
         beginnings = {}
         for leaf in registration.leaves:
             row = self.evaluators.find(leaf.expression.language) if leaf.by_id else None
             cursor = None if row is None else row.evaluator.beginning()
             if cursor is not None:
-                beginnings[leaf.name] = cursor
-        operation = op.Register(number, client, to_json(expression), provided, callback, form, beginnings)
+                beginnings[name_path(leaf.path)] = cursor
+        operation = op.Register(number, client, draft.expression, provided, callback, form, beginnings)
         now = self._clock.now()
         await self._submit(operation, lambda _: self.expressions.add(operation, registration, now), now)
         return self.expressions.hosted[number]
@@ -187,6 +192,35 @@ class SnoopService:
         """Ask something in the turn of the queue."""
         return await self._worker.do(self.actor, question)
 
+    # what there is
+
+    @property
+    def by_clock(self) -> bool:
+        """Whether signals occur when they are received."""
+        return self.expressions.by_clock
+
+    def find(self, number: int | None, client: Client) -> HostedExpression:
+        """Return an expression of a client."""
+        hosted = None if number is None else self.expressions.hosted.get(number)
+        if hosted is None or number not in self.results or not (hosted.client == client.name or client.may("admin")):
+            raise no_expression("" if number is None else self.uris.expression(number))
+        return hosted
+
+    def list(self, client: Client) -> list[HostedExpression]:
+        """Return the expressions of a client, those that were registered first before others."""
+        own = [number for number, name in self.clients.items() if name == client.name or client.may("admin")]
+        return [self.expressions.hosted[number] for number in own if number in self.expressions.hosted]
+
+    def signalled(self, number: int, path: str, client: Client) -> HostedExpression | None:
+        """Return an expression whose leaf a client may signal: its own, or one that it provides."""
+        hosted = self.expressions.hosted.get(number)
+        leaf = None if hosted is None else hosted.registration.leaf(read_path(path))
+        if hosted is None or leaf is None or not hosted.is_active:
+            return None
+        row = self.evaluators.find(leaf.expression.language)
+        allowed = hosted.client == client.name or client.may("admin") or (row is not None and row.client == client.name)
+        return hosted if allowed else None
+
     # one operation
 
     async def _submit(
@@ -198,7 +232,9 @@ class SnoopService:
             self._entries += 1
             return await self._do(operation, work, self._entries, now)
         if self.actor.requests + self._writing >= self._worker.most_requests:
-            raise TooManyError("E828", "the queue of expressions is full", "wait, and send it again", {"Retry-After": "1"})
+            raise TooManyError(
+                "E828", "the queue of expressions is full", "wait, and send it again", {"Retry-After": "1"}
+            )
         return await self.shielded(self._write_and_do(self.journal, operation, work, now))
 
     async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
@@ -221,10 +257,12 @@ class SnoopService:
 
     def _do(
         self, operation: op.Operation, work: Callable[[int], Applied], number: int, now: int, *, always: bool = False
-    ) -> Awaitable[Applied]:
+    ) -> asyncio.Future[Applied]:
         """Have an operation done in its turn, and tell of it."""
         answer: asyncio.Future[Applied] = asyncio.get_running_loop().create_future()
-        self._worker.submit(self.actor, _OperationJob(self, operation, partial(work, number), now, answer), always=always)
+        self._worker.submit(
+            self.actor, _OperationJob(self, operation, partial(work, number), now, answer), always=always
+        )
         return answer
 
     def publish(self, operation: op.Operation, applied: Applied, now: int, *, wake: bool = True) -> None:
@@ -232,24 +270,41 @@ class SnoopService:
         match operation:
             case op.Register(number=number):
                 self.attach(self.expressions.hosted[number])
-            case op.Unregister(number=number) if applied.answer["removed"]:
-                self._detach(number, operation)
+            case op.Unregister(number=number):
+                if applied.answer["removed"]:
+                    self._detach(number)
             case _:
                 trace = operation.trace if isinstance(operation, op.Signals) else None
                 for hosted, notice in applied.told:
                     self._tell(hosted, notice, now, trace, wake)
 
-    def _tell(self, hosted: HostedExpression, notice: Any, now: int, trace: str | None, wake: bool) -> None:
+    def _tell(self, hosted: HostedExpression, notice: Notice, now: int, trace: str | None, wake: bool) -> None:
         log = self.results.get(hosted.number)
         if log is None:  # it was unregistered since
             return
         log.add([notice], now / 1_000_000, trace)
         if not hosted.is_active:
-            log.end()
-            self.running.end(hosted.number)
+            self._end(hosted, now / 1_000_000)
         callback = self.callbacks.get(hosted.number)
         if callback is not None and wake:
             callback.wake()
+
+    def _end(self, hosted: HostedExpression, at: float) -> None:
+        """Take it that an expression tells no more: what it told stays for a while."""
+        log = self.results[hosted.number]
+        if not log.ended:
+            log.end()
+            self._owned[hosted.client] -= 1
+            self._ended.append((at, hosted.number))
+            self.running.end(hosted.number)
+
+    def _forget_ended(self) -> None:
+        """Remove expressions that ended long ago."""
+        oldest = self._clock.now() / 1_000_000 - self.settings.kept_seconds
+        while self._ended and (self._ended[0][0] < oldest or len(self._ended) > MOST_ENDED):
+            _, number = self._ended.popleft()
+            if number in self.results:
+                self._spawn(self.submit(op.Unregister(number)))
 
     def attach(self, hosted: HostedExpression, state: CallbackState | None = None) -> ResultLog:
         """Keep the results of an expression from now on, and send them where they are wanted."""
@@ -258,12 +313,12 @@ class SnoopService:
             number, self.uris, hosted.form, seconds=self.settings.kept_seconds, kept=self.settings.kept
         )  # fmt: skip
         self.results[number] = log
+        self.clients[number] = hosted.client
         self._numbers = max(self._numbers, number)
-        secret = None if hosted.callback is None else self._secret_of(hosted.client)
-        if hosted.callback is not None and secret is not None:
-            mark = partial(self._mark, hosted.unit)
+        if hosted.callback is not None:
+            secret, mark = partial(self._secret_of, hosted.client), partial(self._mark, hosted.unit)
             self.callbacks[number] = Callback(
-                hosted.callback, read_secret(secret), log, self.sender, state=state, mark=mark, timing=self._timing
+                hosted.callback, secret, log, self.sender, state=state, mark=mark, timing=self._timing
             )
         return log
 
@@ -271,8 +326,10 @@ class SnoopService:
         if self.journal is not None:
             self.journal.mark_delivery(unit, number, dead)
 
-    def _detach(self, number: int, _operation: op.Unregister) -> None:
-        log = self.results.pop(number)
+    def _detach(self, number: int) -> None:
+        log, client = self.results.pop(number), self.clients.pop(number)
+        if not log.ended:
+            self._owned[client] -= 1
         log.end()
         self.running.end(number)
         callback = self.callbacks.pop(number, None)
@@ -280,28 +337,9 @@ class SnoopService:
             self._spawn(callback.stop())
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        try:
-            task = asyncio.get_running_loop().create_task(work)
-        except RuntimeError:  # before the service runs
-            work.close()
-            return
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    def own(self, client: str) -> None:
-        """Count an expression of a client."""
-        self._owned[client] = self._owned.get(client, 0) + 1
-
-    def _release(self, client: str) -> None:
-        self._owned[client] -= 1
-        if not self._owned[client]:
-            del self._owned[client]
-
-
-def _leaves(expression: Expression) -> list[Expression]:
-    from etalis.snoop.expression import leaves
-
-    return [leaf for _, leaf in leaves(expression)]
 
 
 def no_expression(uri: str) -> NotFoundError:
@@ -327,9 +365,11 @@ class _OperationJob:
 
     def deliver(self, found: Applied) -> None:
         self._service.publish(self._operation, found, self._now)
+        if not self._answer.done():
+            self._answer.set_result(found)
 
     def finish(self) -> None:
-        pass
+        """Say no more: the answer was the only piece."""
 
     def fail(self, error: BaseException) -> None:
         if not self._answer.done():

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from etalis.service.outbound.sender import Sender, SendFailed
-from etalis.service.outbound.signature import sign
+from etalis.service.outbound.signature import read_secret, sign
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 3600.0
 GIVE_UP = 24 * 3600.0
@@ -83,7 +83,7 @@ class Callback:
     """The sending of one expression's results; there is a task while there is something to send."""
 
     def __init__(
-        self, url: str, secret: bytes, results: Outgoing, sender: Sender, *,
+        self, url: str, secret: Callable[[], str | None], results: Outgoing, sender: Sender, *,
         state: CallbackState | None = None, mark: Mark = _mark_nowhere, timing: Timing = Timing(),  # noqa: B008
     ) -> None:  # fmt: skip
         self.url = url
@@ -138,8 +138,11 @@ class Callback:
 
     async def _attempt(self, message: Message) -> str | None:
         """Send a result once; return why it was not taken."""
+        secret = self._secret()
+        if secret is None:
+            return "the client has no secret any more"
         headers = {"content-type": message.content_type}
-        headers |= sign(self._secret, message.uri, int(self._timing.now()), message.body)
+        headers |= sign(read_secret(secret), message.uri, int(self._timing.now()), message.body)
         if message.traceparent is not None:
             headers["traceparent"] = message.traceparent
         try:

@@ -105,6 +105,10 @@ class Registration:
         """Return the leaf at a path, None if there is none."""
         return self._by_path.get(path)
 
+    def is_dead(self, path: Path) -> bool:
+        """Tell whether a leaf has failed or ended."""
+        return path in self._dead
+
     # what comes in
 
     def signal(self, instances: Sequence[Instance], stamp: int) -> list[Notice]:
