@@ -74,6 +74,16 @@ class NumberedLog(Generic[E]):
         """The number of the first match that is kept, or of the next one that comes."""
         return self._kept[0].number if self._kept else self.last + 1
 
+    @property
+    def readers(self) -> int:
+        """How many wait for more."""
+        return len(self._news)
+
+    def get(self, number: int) -> E | None:
+        """Return the entry of a number, if it is kept."""
+        place = number - self.first
+        return self._kept[place] if 0 <= place < len(self._kept) else None
+
     def keep(self, entries: Iterable[E]) -> None:
         """Keep entries, which have the next numbers, and wake up who waits."""
         before = self.last

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from etalis.service.kept import Kind, NumberedLog
+from etalis.service.problems import MalformedError
 from etalis.temporal.event import Event
 from etalis.temporal.json_values import to_text
 
@@ -77,12 +78,16 @@ def read_kinds(text: str) -> frozenset[Kind]:
     >>> sorted(read_kinds("fraud/2,a/1"))
     [('a', 1), ('fraud', 2)]
     """
-    from etalis.service.problems import MalformedError
+    return frozenset(map(read_kind, text.split(",")))
 
-    found = set()
-    for each in text.split(","):
-        name, _, arity = each.strip().rpartition("/")
-        if not name or not (arity.isascii() and arity.isdigit()):
-            raise MalformedError("E306", f"{each!r} names no kind of event", "write name/arity, as in fraud/2,a/1")
-        found.add((name, int(arity)))
-    return frozenset(found)
+
+def read_kind(text: str) -> Kind:
+    """Read one kind of events.
+
+    >>> read_kind("fraud/2")
+    ('fraud', 2)
+    """
+    name, _, arity = text.strip().rpartition("/")
+    if not name or not (arity.isascii() and arity.isdigit() and len(arity) < 4):
+        raise MalformedError("E306", f"{text!r} names no kind of event", "write name/arity, as in fraud/2,a/1")
+    return name, int(arity)
