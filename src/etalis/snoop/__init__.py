@@ -6,6 +6,7 @@ has what is registered and takes signals.
 
 from etalis.snoop.check import check, checked
 from etalis.snoop.detection.detector import Detector, Reception
+from etalis.snoop.detection.graph import EventGraph, draw_graph
 from etalis.snoop.detection.leaf import Leaf
 from etalis.snoop.detection.leaf_index import LeafIndex
 from etalis.snoop.detection.registration import Instance, Registration
@@ -20,6 +21,7 @@ from etalis.snoop.normal_form import normal_form
 __all__ = [
     "Argument",
     "Detector",
+    "EventGraph",
     "Expression",
     "Failed",
     "Instance",
@@ -35,6 +37,7 @@ __all__ = [
     "Variable",
     "check",
     "checked",
+    "draw_graph",
     "normal_form",
     "read_json",
     "read_text",

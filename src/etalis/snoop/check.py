@@ -162,8 +162,7 @@ def _check_variables(root: Expression) -> Iterator[Problem]:
 def _check_results(root: Expression) -> Iterator[Problem]:
     uses = used_values(root)
     found = {p.variable for _, leaf in leaves(root) for p in leaf.parameters if p.variable is not None}
-    foreign = [leaf for _, leaf in leaves(root) if leaf.kind != "atomic"]
-    found |= {v.name for leaf in foreign for v in leaf.variables}
+    found |= {v.name for _, leaf in leaves(root) if leaf.kind != "atomic" for v in leaf.variables}
     for path, node in walk(root):
         if node.kind in ("opaque", "external"):
             continue

@@ -105,6 +105,7 @@ class Operator:
     least: int
     most: int | None
     parameter: str | None = None
+    absent: int | None = None  # which argument must not occur
 
 
 OPERATORS = {
@@ -114,8 +115,8 @@ OPERATORS = {
         Operator("SEQ", 2, None),
         Operator("ANY", 1, None, NUMBER),
         Operator("ALL", 1, None),
-        Operator("NOT", 3, 3),
-        Operator("A", 3, 3),
+        Operator("NOT", 3, 3, absent=2),
+        Operator("A", 3, 3, absent=3),
         Operator("ASTAR", 3, 3),
         Operator("PLUS", 1, 1, DURATION),
     )
@@ -141,6 +142,17 @@ def walk(expression: Expression, path: Path = ()) -> Iterator[tuple[Path, Expres
 def leaves(expression: Expression) -> Iterator[tuple[Path, Expression]]:
     """Yield the leaves with their paths, from left to right."""
     return ((path, node) for path, node in walk(expression) if node.is_leaf)
+
+
+def contributing_leaves(expression: Expression, path: Path = ()) -> Iterator[tuple[Path, Expression]]:
+    """Yield the leaves that contribute to results: those that are in no part which must not occur."""
+    if expression.is_leaf:
+        yield path, expression
+        return
+    absent = OPERATORS[expression.operator or ""].absent
+    for number, argument in enumerate(expression.arguments, 1):
+        if number != absent:
+            yield from contributing_leaves(argument.expression, (*path, number))
 
 
 def name_path(path: Path) -> str:

@@ -29,9 +29,9 @@ class Reader:
         self.cumulates = expression.context == "cumulative"
         self._expression = expression
         self._variables = translation.variables
-        self._leaves = tuple(translation.leaves)
+        self._leaves = translation.contributing
         self._binders = {
-            name: tuple(i for i, c in enumerate(translation.leaves.values()) if name in c.outputs)
+            name: tuple(i for i, path in enumerate(self._leaves) if name in translation.leaves[path].outputs)
             for name in translation.variables
         }
         self._outputs = {path: columns.outputs for path, columns in translation.leaves.items()}

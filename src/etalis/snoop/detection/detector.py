@@ -64,10 +64,15 @@ class Detector:
     # expressions
 
     def register(self, expression: Expression, number: int | None = None) -> Registration:
-        """Register an expression; an ExpressionError says all that is wrong with it, and nothing of it remains."""
+        """Register an expression; an ExpressionError says all that is wrong with it, and nothing of it remains.
+
+        What cannot be detected at all, since nobody knows the language of a part, has failed: `opening` says so.
+        """
         wanted = self._numbers + 1 if number is None else number
         made = Registration(expression, wanted, provided=self.provided, most_waiting=self._most_waiting)
-        self.add(made)
+        if made.state == "active":
+            self.add(made)
+        self._numbers = max(self._numbers, wanted)
         return made
 
     def add(self, registration: Registration) -> None:

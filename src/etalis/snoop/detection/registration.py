@@ -89,7 +89,9 @@ class Registration:
         self.expression = checked(expression)
         self.number = number
         self.leaves: tuple[Leaf, ...] = leaves_of(self.expression, provided)
+        self.opening: tuple[Notice, ...] = ()  # what is told at once: the failure of foreign parts that nobody knows
         self.state = "active"
+        self._provided = {leaf.expression.language or "" for leaf in self.leaves} & set(provided)
         self.results = 0
         self.changes = 0  # grows with every change
         self._translation = translate(self.expression, most_waiting=most_waiting)
@@ -100,6 +102,10 @@ class Registration:
         self._dead: dict[Path, str] = {}
         self._taken: dict[Path, int] = {leaf.path: 0 for leaf in self.leaves}
         self._by_path = {leaf.path: leaf for leaf in self.leaves}
+        for leaf in self.leaves:
+            if leaf.by_id and leaf.expression.language not in provided:
+                text = f"nobody knows the language {leaf.expression.language}"
+                self.opening += tuple(self.fail(leaf.path, "E896", text))
 
     def leaf(self, path: Path) -> Leaf | None:
         """Return the leaf at a path, None if there is none."""
@@ -219,7 +225,7 @@ class Registration:
             "format": _FORMAT,
             "number": self.number,
             "expression": to_json(self.expression),
-            "provided": sorted({leaf.expression.language or "" for leaf in self.leaves if leaf.by_id}),
+            "provided": sorted(self._provided),
             "state": self.state,
             "results": self.results,
             "dead": {name_path(path): state for path, state in self._dead.items()},

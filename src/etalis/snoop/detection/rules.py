@@ -18,7 +18,7 @@ from functools import lru_cache, reduce
 from etalis.language import syntax as s
 from etalis.language.check.checks import check
 from etalis.runtime.compiled import CompiledProgram, compile_tree
-from etalis.snoop.expression import CONTEXTS, NUMBER, Argument, Expression, Path, leaves
+from etalis.snoop.expression import CONTEXTS, NUMBER, Argument, Expression, Path, contributing_leaves, leaves
 from etalis.snoop.normal_form import outputs_of, used_values
 
 MOST_WAITING = 10_000  # instances that one registration may hold
@@ -42,6 +42,7 @@ class Translation:
 
     tree: s.Tree
     variables: tuple[str, ...]
+    contributing: tuple[Path, ...]
     leaves: Mapping[Path, LeafColumns]
     widths: Mapping[str, int]
 
@@ -60,17 +61,22 @@ def translate(expression: Expression, *, most_waiting: int = MOST_WAITING) -> Tr
     uses = used_values(expression)
     found = {path: (leaf, outputs_of(leaf, uses)) for path, leaf in leaves(expression)}
     columns, widths = _columns(found)
+    telling = [path for path, _ in contributing_leaves(expression)]
+    told = {name for path in telling for name in found[path][1]}
     names = tuple(dict.fromkeys(name for _, outputs in found.values() for name in outputs))
     variables = {name: s.Var(f"V{i}") for i, name in enumerate(names, 1)}
     writer = _Writer(columns, widths, variables, "follows" if expression.time == "points" else "seq")
     pattern = writer.pattern(expression, ())
-    head = s.EventPattern(FOUND, (*variables.values(), *(s.Var(number_of(path)) for path in columns)))
+    head = s.EventPattern(
+        FOUND, (*(variables[name] for name in names if name in told), *(s.Var(number_of(path)) for path in telling))
+    )
     flags = (
         s.SetFlag("event_consumption_policy", s.Const(CONTEXTS[expression.context or "recent"])),
         s.SetFlag("hard_limit", s.Const(most_waiting)),
         s.SetFlag("shedding", s.Const("oldest")),
     )
-    return Translation(s.Tree((*flags, s.Rule(head, pattern))), names, columns, widths)
+    shown = tuple(name for name in names if name in told)
+    return Translation(s.Tree((*flags, s.Rule(head, pattern))), shown, tuple(telling), columns, widths)
 
 
 def _columns(

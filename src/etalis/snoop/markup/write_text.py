@@ -98,6 +98,14 @@ class _Writer:
         return f"opaque({self.prefixes[node.language or '']}, {literal}{f', [{names}]' if names else ''})"
 
 
+def write_leaf(leaf: Expression) -> str:
+    """Write a leaf without its language, as pictures name it."""
+    if leaf.literal is not None:
+        return quote(leaf.literal.text.strip())
+    inside = "..." if leaf.arguments else ", ".join(map(_parameter, leaf.parameters))
+    return f"{write_name(leaf.operator or '')}({inside})"
+
+
 def _parameter(given: Parameter) -> str:
     value = quote(given.value or "") if given.variable is None else write_name(given.variable)
     type = "" if given.type is None else f"^^{given.type}"  # noqa: A001
