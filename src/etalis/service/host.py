@@ -21,6 +21,7 @@ from etalis.program import Program
 from etalis.reactive.effects.rehearsal import nowhere
 from etalis.service.access import LOCAL, Client, Doorkeeper, TokenFile
 from etalis.service.clock import ServiceClock
+from etalis.service.expressions.opening import SnoopOptions, open_snoop
 from etalis.service.figures import ServiceFigures
 from etalis.service.hosted_engine import EngineSpec, HostedEngine, LetterSlot
 from etalis.service.limits import ServiceLimits
@@ -49,6 +50,7 @@ class Service:
     def __init__(
         self, *, limits: ServiceLimits | None = None, time: str = "events", clock: ServiceClock | None = None,
         public_url: str = "", tokens: TokenFile | None = None, store: EntryStore | None = None,
+        snoop: SnoopOptions | None = None,
     ) -> None:  # fmt: skip
         self.public_url = public_url.rstrip("/")
         self.limits = limits or ServiceLimits()
@@ -60,6 +62,7 @@ class Service:
         self.access = Doorkeeper(tokens, public_url=public_url, rate=self.limits.rate, burst=self.limits.burst)
         self.figures = ServiceFigures()
         self.closing = asyncio.Event()
+        self.snoop = open_snoop(self, snoop or SnoopOptions())
         self._streams: Counter[str] = Counter()
         self._engines: dict[str, HostedEngine] = {}
         self._compilers: dict[str, Actor] = {}
@@ -70,6 +73,7 @@ class Service:
         """Begin to work."""
         self.worker.start()
         self._sweeping = asyncio.create_task(self._sweep())
+        await self.snoop.start()
 
     async def stop(self) -> None:
         """Do what waits, tell the readers, and end."""
@@ -77,6 +81,7 @@ class Service:
             self._sweeping.cancel()
             await asyncio.gather(self._sweeping, return_exceptions=True)
             self._sweeping = None
+        await self.snoop.stop()
         await self.worker.stop()
         for engine in self._engines.values():
             engine.end()

@@ -45,13 +45,14 @@ class Knowledge:
         self, goal: str, inputs: Mapping[str, str], outputs: tuple[str, ...], *, before: bool = False
     ) -> set[Solution]:
         """Return the answers to a goal as texts; variables that it leaves open are left out."""
+        goal = goal.strip().removeprefix("?-").removesuffix(".")
         given = "".join(f"{name} = {format_atom(value)}, " for name, value in inputs.items())
         try:
             answers = self._engine(before).query(f"{given}({goal})")
         except EtalisError as error:
-            raise ProviderFailed(f"the goal {goal.strip()} cannot be asked: {error.problems[0].message}") from error
+            raise ProviderFailed(f"the goal {goal} cannot be asked: {error.problems[0].message}") from error
         if len(answers) > MOST_ANSWERS:
-            raise ProviderFailed(f"the goal {goal.strip()} has more than {MOST_ANSWERS} answers")
+            raise ProviderFailed(f"the goal {goal} has more than {MOST_ANSWERS} answers")
         return {_solution(answer, outputs) for answer in answers}
 
     def _engine(self, before: bool) -> Engine:

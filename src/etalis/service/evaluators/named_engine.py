@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Protocol
 
 from etalis.data.values import Struct, Value
 from etalis.errors import EtalisError
@@ -16,22 +15,10 @@ from etalis.language.read.parser import parse_event_pattern
 from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Term, Var
 from etalis.service.evaluators.assignment import Assignment, Emission, ProviderFailed
 from etalis.service.evaluators.texts import text_of
+from etalis.service.matches import MatchEntry
 from etalis.temporal.event import Event
 
-
-class DetectedMatch(Protocol):
-    """A match of an engine, with its number."""
-
-    number: int
-    event: Event
-
-
-class Feed(Protocol):
-    """The matches of an engine behind a number; it ends with the engine."""
-
-    def __aiter__(self) -> AsyncIterator[DetectedMatch]: ...
-
-
+Feed = AsyncIterator[MatchEntry]
 Follow = Callable[[str, str, int | None], Feed]  # client, engine, number
 
 

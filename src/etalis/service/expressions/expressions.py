@@ -68,12 +68,11 @@ class Expressions:
     def add(self, operation: op.Register, registration: Registration, now: int) -> Applied:
         """Add an expression whose registration was made."""
         provided = {path: ProvidedLeaf(cursor) for path, cursor in operation.beginnings.items()}
-        self.put(
-            HostedExpression(
-                operation.number, operation.client, registration, operation.callback, operation.form, now, provided
-            )
+        hosted = HostedExpression(
+            operation.number, operation.client, registration, operation.callback, operation.form, now, provided
         )
-        return Applied({"number": operation.number}, [])
+        self.put(hosted)
+        return Applied({"number": hosted.number}, self._own((registration, each) for each in registration.opening))
 
     def put(self, hosted: HostedExpression) -> None:
         """Take an expression in, new or restored."""

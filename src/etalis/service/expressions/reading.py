@@ -11,7 +11,7 @@ from etalis.service.expressions import operations as op
 from etalis.service.expressions.hosted_expression import HostedExpression
 from etalis.service.expressions.uris import Uris
 from etalis.service.problems import ConflictError, MalformedError, NotFoundError, UnprocessableError, WrongTypeError
-from etalis.snoop import read_text
+from etalis.snoop import Expression, read_text
 from etalis.snoop.expression import read_path
 from etalis.snoop.markup import messages_json, messages_xml
 from etalis.snoop.markup.json_form import load_json
@@ -27,7 +27,10 @@ class Visible(Protocol):
     """What tells which expressions there are, and who may signal their leaves."""
 
     uris: Uris
-    by_clock: bool
+
+    @property
+    def by_clock(self) -> bool:
+        """Whether signals occur when they are received."""
 
     def signalled(self, number: int, path: str, client: Client) -> HostedExpression | None:
         """Return an expression whose leaf a client may signal."""
@@ -36,12 +39,17 @@ class Visible(Protocol):
 def read_register(media: str, body: bytes) -> Register:
     """Return what a body asks to register."""
     if media == "text/plain":
-        return Register(read_text(_text(body)))
+        return Register(read_text(decode_text(body)))
     found = _messages(media, body, EXPRESSION_TYPES)
     if len(found) != 1 or not isinstance(found[0], Register):
         hint = "send <register> or <expression>, or the same in JSON"
         raise MalformedError("E864", "the body is no expression to register", hint)
     return found[0]
+
+
+def read_expression(media: str, body: bytes) -> Expression:
+    """Return the expression of a body."""
+    return read_register(media, body).expression
 
 
 def read_signals(media: str, body: bytes) -> tuple[Signal | End | Failure, ...]:
@@ -75,7 +83,8 @@ def _signal(event: Any) -> Any:
     return found | {key: value for key, value in more.items() if value is not None}
 
 
-def _text(body: bytes) -> str:
+def decode_text(body: bytes) -> str:
+    """Return the text of a body."""
     try:
         return body.decode()
     except UnicodeDecodeError:

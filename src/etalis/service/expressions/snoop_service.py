@@ -28,7 +28,7 @@ from etalis.service.outbound.callbacks import Callback, CallbackState, Timing
 from etalis.service.outbound.sender import Sender
 from etalis.service.problems import NotFoundError, TooManyError, UnprocessableError
 from etalis.service.worker import Actor, Worker
-from etalis.snoop import Expression, Notice
+from etalis.snoop import Expression, Notice, checked
 from etalis.snoop.expression import leaves, name_path, read_path
 from etalis.snoop.markup.json_form import to_json
 
@@ -206,6 +206,11 @@ class SnoopService:
             raise no_expression("" if number is None else self.uris.expression(number))
         return hosted
 
+    @staticmethod
+    def check(expression: Expression) -> None:
+        """Refuse an expression that could not be registered, with all that is wrong with it."""
+        checked(expression)
+
     def list(self, client: Client) -> list[HostedExpression]:
         """Return the expressions of a client, those that were registered first before others."""
         own = [number for number, name in self.clients.items() if name == client.name or client.may("admin")]
@@ -274,9 +279,10 @@ class SnoopService:
                 if applied.answer["removed"]:
                     self._detach(number)
             case _:
-                trace = operation.trace if isinstance(operation, op.Signals) else None
-                for hosted, notice in applied.told:
-                    self._tell(hosted, notice, now, trace, wake)
+                pass
+        trace = operation.trace if isinstance(operation, op.Signals) else None
+        for hosted, notice in applied.told:
+            self._tell(hosted, notice, now, trace, wake)
 
     def _tell(self, hosted: HostedExpression, notice: Notice, now: int, trace: str | None, wake: bool) -> None:
         log = self.results.get(hosted.number)
