@@ -34,14 +34,16 @@ class Expressions:
         self.hosted: dict[int, HostedExpression] = {}
         self.knowledge = Knowledge()
         self.seen = SeenIds()
+        self.entry = 0  # the last one that was done
         self.numbers = 0  # of expressions: the last one given
         self.dropped = 0  # what came for expressions that were gone
 
     def apply(self, operation: op.Operation, number: int, now: int) -> Applied:
         """Do an operation: entry `number` of the log, received at `now` (microseconds)."""
+        self.entry = number
         match operation:
             case op.Register():
-                return self.add(operation, make_registration(operation), now)
+                return self.add(operation, make_registration(operation), number, now)
             case op.Unregister(number=which):
                 hosted = self.hosted.pop(which, None)
                 self.detector.unregister(which)
@@ -65,8 +67,9 @@ class Expressions:
 
     # expressions
 
-    def add(self, operation: op.Register, registration: Registration, now: int) -> Applied:
+    def add(self, operation: op.Register, registration: Registration, number: int, now: int) -> Applied:
         """Add an expression whose registration was made."""
+        self.entry = number
         provided = {path: ProvidedLeaf(cursor) for path, cursor in operation.beginnings.items()}
         hosted = HostedExpression(
             operation.number, operation.client, registration, operation.callback, operation.form, now, provided

@@ -99,12 +99,12 @@ class ResultLog(NumberedLog[ResultEntry]):
 
     # on disk
 
-    def unstored(self) -> list[KeptResult]:
-        """Return the results that are not on disk yet."""
+    def unstored(self, last: int) -> list[KeptResult]:
+        """Return the results up to a number that are not on disk yet."""
         return [
             KeptResult(entry.number, entry.kept_since, entry.stored)
             for entry in self.kept()
-            if entry.number > self.stored
+            if self.stored < entry.number <= last
         ]
 
     def restore(self, results: Iterable[KeptResult], last: int) -> None:
