@@ -308,7 +308,7 @@ def test_clock_time_stamps_what_comes_and_passes_without_events() -> None:
             assert atoms(await client.post(path + "/events", content="event(a(2)). event(b(2)).", headers=TERMS)) == [
                 "c"
             ]
-            await client.post(path + "/events", content=lines([["a", 3]]), headers=LINES)
+            await client.post(path + "/events", content=lines([{"event": "a", "args": [3]}]), headers=LINES)
             before = (await client.get(path + "/matches")).json()["next"]
             clock.moment += 3600_000_000
             await client.post(path + "/events", content=lines([["x", 3]]), headers=LINES)
@@ -322,7 +322,7 @@ def test_a_deadline_passes_by_the_clock_alone() -> None:
     async def run() -> None:
         async with served() as client:
             path = await make(client, "lone(X) <- a(X) seq (not b(X) within 0.05).", time="clock")
-            await client.post(path + "/events", content=lines([["a", 1]]), headers=LINES)
+            await client.post(path + "/events", content=lines([{"event": "a", "args": [1]}]), headers=LINES)
             found = (await client.get(path + "/matches?wait=20")).json()["matches"]
             assert [(m["by"], m["match"]["event"]) for m in found] == [(None, "lone")]
 
