@@ -15,7 +15,7 @@ from etalis.snoop.values import Bound
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrence:
+class Contribution:
     """An event that contributed: of a leaf with its instance, else with what its arguments contributed.
 
     Times are microseconds. `number` is that of the signal, `12.2` of its second tuple; `at` is the time that the sender
@@ -28,7 +28,7 @@ class Occurrence:
     language: str | None = None
     number: str | None = None
     at: str | None = None
-    arguments: tuple[tuple[str, Occurrence], ...] = ()
+    arguments: tuple[tuple[str, Contribution], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Result:
     bindings: Mapping[str, Bound] = field(default_factory=dict)
     start: int | None = None
     end: int | None = None
-    events: Occurrence | None = None
+    events: Contribution | None = None
     is_last: bool = False
 
     def as_last(self) -> Result:
@@ -48,14 +48,14 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ExpressionFailed:
     """Says that an expression cannot be detected any more, because a part of it failed."""
 
     code: str
     text: str
 
 
-Notice: TypeAlias = Result | Failed
+Notice: TypeAlias = Result | ExpressionFailed
 
 
 @dataclass(frozen=True, slots=True)
