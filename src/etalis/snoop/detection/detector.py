@@ -64,7 +64,7 @@ class Detector:
     # expressions
 
     def register(self, expression: Expression, number: int | None = None) -> Registration:
-        """Register an expression; an ExpressionError says all that is wrong with it, and nothing of it remains.
+        """Register an expression; an RegistrationError says all that is wrong with it, and nothing of it remains.
 
         What cannot be detected at all, since nobody knows the language of a part, has failed: `opening` says so.
         """

@@ -72,7 +72,7 @@ class Registration:
     def __init__(
         self, expression: Expression, number: int, *, provided: Collection[str] = (), most_waiting: int = MOST_WAITING
     ) -> None:
-        """Register an expression; an ExpressionError says all that is wrong with it."""
+        """Register an expression; an RegistrationError says all that is wrong with it."""
         self.expression = checked(expression)
         self.number = number
         self.leaves: tuple[ExpressionLeaf, ...] = leaves_of(self.expression, provided)
