@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from etalis.errors import RegistrationError, Problem, Span
+from etalis.errors import Problem, RegistrationError, Span
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import listing
 from etalis.snoop.expression import (

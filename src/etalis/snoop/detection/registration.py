@@ -1,7 +1,7 @@
 """One registered expression: instances in, results out, until it can be detected no more.
 
-Its engine is made when the first instance comes. Time is microseconds; the caller sees to it that stamps never go back.
-What is detected depends on nothing but the instances with their stamps, in their order.
+Time is microseconds; the caller sees to it that stamps never go back. What is detected depends on nothing but the
+instances with their stamps, in their order.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Registration:
         self._program = self._translation.program()
         self._reader = MatchReader(self.expression, self._translation)
         self._options = EngineOptions(parts=self._reader.cumulates)
-        self._engine: RuntimeEngine | None = None
+        self._engine: RuntimeEngine | None = start_engine(self._program, self._options)  # None when all is over
         self._dead: dict[Path, str] = {}
         self._taken: dict[Path, int] = {leaf.path: 0 for leaf in self.leaves}
         self._by_path = {leaf.path: leaf for leaf in self.leaves}
@@ -120,6 +120,7 @@ class Registration:
 
     def _offer(self, instance: LeafInstance, stamp: int) -> list[Event]:
         """Push one event for each kind that the instance has leaves in."""
+        assert self._engine is not None
         stamped = Stamped(instance.number, stamp if instance.start is None else instance.start, stamp, instance.at)
         rows: dict[str, list[Any]] = {}
         for path, values in self._reader.without_repetition(instance.fills).items():
@@ -133,7 +134,7 @@ class Registration:
         at = moment if instance.start is None else (to_seconds(instance.start), moment)
         for kind, row in rows.items():
             self._reader.note(stamped, instance.fills)
-            found += self._running().push(kind, *row, at=at)
+            found += self._engine.push(kind, *row, at=at)
         return found
 
     def _results_of(self, events: Sequence[Event]) -> list[Result]:
@@ -142,11 +143,6 @@ class Registration:
             self.results += 1
             results.append(Result(self.results, bindings, start, end, occurrence))
         return results
-
-    def _running(self) -> RuntimeEngine:
-        if self._engine is None:
-            self._engine = start_engine(self._program, self._options)
-        return self._engine
 
     # failure and end
 

@@ -6,7 +6,6 @@ nothing beside the engine keeps instances, and what has left its stores is forgo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -69,14 +68,15 @@ class Stamped:
 
     def write(self) -> str:
         """Write it as one text."""
-        return json.dumps([self.number, self.start, self.end, *([] if self.at is None else [self.at])])
+        text = f"{self.number} {self.start} {self.end}"
+        return text if self.at is None else f"{text} {self.at}"
 
     @staticmethod
     def read(text: str) -> Stamped:
         """Read what `write` has written.
 
-        >>> Stamped.read(Stamped("12.2", 5, 7).write())
-        Stamped(number='12.2', start=5, end=7, at=None)
+        >>> Stamped.read(Stamped("12.2", 5, 7, "9 Feb").write())
+        Stamped(number='12.2', start=5, end=7, at='9 Feb')
         """
-        number, start, end, *at = json.loads(text)
-        return Stamped(number, start, end, at[0] if at else None)
+        number, start, end, *at = text.split(" ", 3)
+        return Stamped(number, int(start), int(end), at[0] if at else None)
