@@ -1,4 +1,4 @@
-"""What is wrong with an expression, all at once: codes E881 to E892 of docs/errors.md.
+"""What is wrong with an expression, all at once: codes E881 to E893 of docs/errors.md.
 
 The checks are one tuple of functions over the whole expression; none depends on another having passed. What is inside
 an external expression is its provider's business: it is not looked into.
@@ -6,10 +6,11 @@ an external expression is its provider's business: it is not looked into.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from etalis.errors import ExpressionError, Problem, Span
+from etalis.errors import Problem, RegistrationError, Span
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import listing
 from etalis.snoop.expression import (
@@ -30,13 +31,15 @@ from etalis.snoop.values import TYPES, convert
 from etalis.temporal.duration import DurationError, to_duration
 
 MOST_OPERATORS = 60
+MOST_LEVELS = 60  # of expressions in expressions, foreign ones too: three elements of XML each
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def checked(expression: Expression) -> Expression:
     """Return the normal form of an expression; raise all that is wrong with it."""
     problems = check(expression)
     if problems:
-        raise ExpressionError(*problems)
+        raise RegistrationError(*problems)
     return normal_form(expression)
 
 
@@ -56,6 +59,8 @@ def _check_operators(root: Expression) -> Iterator[Problem]:
     if count > MOST_OPERATORS:
         hint = "register several expressions, or have a provider detect a part"
         yield Problem("E892", f"{count} operators, at most {MOST_OPERATORS} are taken", root.span, hint)
+    if depth_of(root) > MOST_LEVELS:
+        yield Problem("E892", f"expressions nested more than {MOST_LEVELS} levels deep", root.span)
     for path, node in walk(root):
         if node.kind != "composite":
             continue
@@ -71,6 +76,36 @@ def _check_operators(root: Expression) -> Iterator[Problem]:
             yield _at(path, "E882", message, node.span)
         if node.literal is not None:
             yield _at(path, "E882", f"{row.name} has no literal", node.span, "a literal makes an opaque expression")
+
+
+def depth_of(node: Expression) -> int:
+    """Return how deep expressions are nested."""
+    return 1 + max((depth_of(argument.expression) for argument in node.arguments), default=0)
+
+
+def _check_characters(root: Expression) -> Iterator[Problem]:
+    for path, node in walk(root):
+        for text in _texts(node):
+            found = _NOT_IN_XML.search(text)
+            if found is not None:
+                message = f"a character that XML cannot hold: U+{ord(found[0]):04X}"
+                yield _at(path, "E893", message, node.span, "leave it out: expressions can be written as XML")
+                break
+
+
+def _texts(node: Expression) -> Iterator[str]:
+    """Yield every text of a node, and of all nodes in one that is external."""
+    named = [node.operator, node.language, node.context, node.time]
+    named += [text for v in node.variables for text in (v.name, v.value)]
+    named += [text for p in node.parameters for text in (p.name, p.variable, p.value, p.type)]
+    named += [argument.name for argument in node.arguments]
+    if node.literal is not None:
+        named += [node.literal.text, node.literal.type]
+    yield from filter(None, named)
+    if node.kind == "external":
+        for argument in node.arguments:
+            for _, each in walk(argument.expression):
+                yield from _texts(each)
 
 
 def _check_languages(root: Expression) -> Iterator[Problem]:
@@ -219,6 +254,7 @@ def is_duration(text: str) -> bool:
 
 
 _CHECKS: tuple[Callable[[Expression], Iterator[Problem]], ...] = (
+    _check_characters,
     _check_operators,
     _check_languages,
     _check_root,

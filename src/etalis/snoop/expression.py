@@ -22,7 +22,7 @@ Path: TypeAlias = tuple[int, ...]  # places of arguments, from 1; () is the root
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class ExpressionVariable:
     """A variable as a `with` declares it; one of mode `use` has a value."""
 
     name: str
@@ -66,7 +66,7 @@ class Expression:
     operator: str | None = None
     language: str | None = None
     arguments: tuple[Argument, ...] = ()
-    variables: tuple[Variable, ...] = ()
+    variables: tuple[ExpressionVariable, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     literal: Opaque | None = None
     context: str | None = None

@@ -11,21 +11,21 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from etalis.snoop.detection.leaf import Values
-from etalis.snoop.detection.results import Occurrence, Stamped
-from etalis.snoop.detection.rules import MOST_WAITING, Translation, parts_of
+from etalis.snoop.detection.results import Contribution, Stamped
+from etalis.snoop.detection.rules import MOST_WAITING, ExpressionProgram, parts_of
 from etalis.snoop.expression import Expression, Path, leaves, name_path, read_path, walk
 from etalis.snoop.values import Bound, bound
 from etalis.temporal.event import Event
 
-Detected: TypeAlias = tuple[dict[str, Bound], int, int, Occurrence]
+Detected: TypeAlias = tuple[dict[str, Bound], int, int, Contribution]
 Parts: TypeAlias = Mapping[Path, list[Stamped]]
 _ABSENT = "null"
 
 
-class Reader:
+class MatchReader:
     """Reads the matches of one expression."""
 
-    def __init__(self, expression: Expression, translation: Translation) -> None:
+    def __init__(self, expression: Expression, translation: ExpressionProgram) -> None:
         self.cumulates = expression.context == "cumulative"
         self._expression = expression
         self._variables = translation.variables
@@ -118,11 +118,11 @@ def result_variables(expression: Expression, variables: Iterable[str]) -> frozen
     return frozenset(variables if expression.is_leaf or not chosen else chosen)
 
 
-def occurrences(node: Expression, path: Path, parts: Parts) -> list[Occurrence]:
+def occurrences(node: Expression, path: Path, parts: Parts) -> list[Contribution]:
     """Return what a node contributed: of a leaf each of its instances, of an operator itself if any part of it did."""
     if node.is_leaf:
         return [
-            Occurrence(node.operator, each.start, each.end, node.language, each.number, each.at)
+            Contribution(node.operator, each.start, each.end, node.language, each.number, each.at)
             for each in parts.get(path, [])
         ]
     below = [
@@ -133,7 +133,7 @@ def occurrences(node: Expression, path: Path, parts: Parts) -> list[Occurrence]:
     if not below:
         return []
     start, end = min(found.start for _, found in below), max(found.end for _, found in below)
-    return [Occurrence(node.operator, start, end, arguments=tuple(below))]
+    return [Contribution(node.operator, start, end, arguments=tuple(below))]
 
 
 def _branches(expression: Expression) -> dict[Path, Path]:

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from etalis.snoop.detection.leaf import Discarded, Leaf
+from etalis.snoop.detection.leaf import Discarded, ExpressionLeaf
 from etalis.snoop.detection.leaf_index import LeafIndex
-from etalis.snoop.detection.registration import Instance, Registration
+from etalis.snoop.detection.registration import LeafInstance, Registration
 from etalis.snoop.detection.results import Notice
 from etalis.snoop.detection.rules import MOST_WAITING
 from etalis.snoop.expression import Expression, Path, name_path
@@ -40,7 +40,7 @@ class Reception:
 class _Held:
     stamp: int
     order: int
-    fills: list[tuple[Registration, list[Instance]]]
+    fills: list[tuple[Registration, list[LeafInstance]]]
 
 
 class Detector:
@@ -64,7 +64,7 @@ class Detector:
     # expressions
 
     def register(self, expression: Expression, number: int | None = None) -> Registration:
-        """Register an expression; an ExpressionError says all that is wrong with it, and nothing of it remains.
+        """Register an expression; an RegistrationError says all that is wrong with it, and nothing of it remains.
 
         What cannot be detected at all, since nobody knows the language of a part, has failed: `opening` says so.
         """
@@ -98,7 +98,7 @@ class Detector:
         number = self._next()
         found = self.index.find(operator, language, parameters)
         given = None if self.time == "events" else echo
-        fills = [(registration, [Instance(number, filled, at=given)]) for registration, filled in found]
+        fills = [(registration, [LeafInstance(number, filled, at=given)]) for registration, filled in found]
         matched = sum(len(filled) for _, filled in found)
         return self._take(fills, matched, (), at, clock)
 
@@ -131,7 +131,7 @@ class Detector:
         return str(self.signals)
 
     def _take(
-        self, fills: list[tuple[Registration, list[Instance]]], matched: int, discarded: tuple[str, ...],
+        self, fills: list[tuple[Registration, list[LeafInstance]]], matched: int, discarded: tuple[str, ...],
         at: int | None, clock: int | None,
     ) -> Reception:  # fmt: skip
         if self.time == "clock":
@@ -183,8 +183,12 @@ class Detector:
 
 
 def bind_tuples(
-    leaf: Leaf, tuples: Iterable[Mapping[str, str]], number: str, start: int | None = None, at: str | None = None
-) -> tuple[list[Instance], tuple[str, ...]]:
+    leaf: ExpressionLeaf,
+    tuples: Iterable[Mapping[str, str]],
+    number: str,
+    start: int | None = None,
+    at: str | None = None,
+) -> tuple[list[LeafInstance], tuple[str, ...]]:
     """Return the instances that tuples of bindings are, and why others are none.
 
     The first has the number of the signal, the others `number.2`, `number.3`, ... .
@@ -196,5 +200,5 @@ def bind_tuples(
             discarded.append(f"leaf {name_path(leaf.path)}: {found.reason}")
         else:
             own = number if place == 1 else f"{number}.{place}"
-            instances.append(Instance(own, {leaf.path: found}, start, at))
+            instances.append(LeafInstance(own, {leaf.path: found}, start, at))
     return instances, tuple(discarded)

@@ -1,7 +1,7 @@
 """One registered expression: instances in, results out, until it can be detected no more.
 
-Its engine is made when the first instance comes. Time is microseconds; the caller sees to it that stamps never go back.
-What is detected depends on nothing but the instances with their stamps, in their order.
+Time is microseconds; the caller sees to it that stamps never go back. What is detected depends on nothing but the
+instances with their stamps, in their order.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from etalis.runtime.core import EngineOptions
 from etalis.runtime.engine import RuntimeEngine, restore, start_engine
 from etalis.snoop.check import checked
 from etalis.snoop.detection.completion import can_complete
-from etalis.snoop.detection.contributions import Reader
-from etalis.snoop.detection.leaf import Leaf, Values, leaves_of
-from etalis.snoop.detection.results import Failed, Notice, Result, Stamped
+from etalis.snoop.detection.contributions import MatchReader
+from etalis.snoop.detection.leaf import ExpressionLeaf, Values, leaves_of
+from etalis.snoop.detection.results import ExpressionFailed, Notice, Result, Stamped
 from etalis.snoop.detection.rules import EMPTY, FILLED, MOST_WAITING, translate
 from etalis.snoop.detection.stores import count_waiting
 from etalis.snoop.expression import Expression, Path, name_path, read_path
@@ -31,7 +31,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class LeafInstance:
     """One instance as a registration takes it: which leaves it fills, with the values of their outputs.
 
     `start` in microseconds, where it began before its stamp; `at` is the time its sender gave, if that is another.
@@ -85,10 +85,10 @@ class Registration:
     def __init__(
         self, expression: Expression, number: int, *, provided: Collection[str] = (), most_waiting: int = MOST_WAITING
     ) -> None:
-        """Register an expression; an ExpressionError says all that is wrong with it."""
+        """Register an expression; an RegistrationError says all that is wrong with it."""
         self.expression = checked(expression)
         self.number = number
-        self.leaves: tuple[Leaf, ...] = leaves_of(self.expression, provided)
+        self.leaves: tuple[ExpressionLeaf, ...] = leaves_of(self.expression, provided)
         self.opening: tuple[Notice, ...] = ()  # what is told at once: the failure of foreign parts that nobody knows
         self.state = "active"
         self._provided = {leaf.expression.language or "" for leaf in self.leaves} & set(provided)
@@ -96,9 +96,9 @@ class Registration:
         self.changes = 0  # grows with every change
         self._translation = translate(self.expression, most_waiting=most_waiting)
         self._program = self._translation.program()
-        self._reader = Reader(self.expression, self._translation)
+        self._reader = MatchReader(self.expression, self._translation)
         self._options = EngineOptions(parts=self._reader.cumulates)
-        self._engine: RuntimeEngine | None = None
+        self._engine: RuntimeEngine | None = start_engine(self._program, self._options)  # None when all is over
         self._dead: dict[Path, str] = {}
         self._taken: dict[Path, int] = {leaf.path: 0 for leaf in self.leaves}
         self._by_path = {leaf.path: leaf for leaf in self.leaves}
@@ -107,7 +107,7 @@ class Registration:
                 text = f"nobody knows the language {leaf.expression.language}"
                 self.opening += tuple(self.fail(leaf.path, "E896", text))
 
-    def leaf(self, path: Path) -> Leaf | None:
+    def leaf(self, path: Path) -> ExpressionLeaf | None:
         """Return the leaf at a path, None if there is none."""
         return self._by_path.get(path)
 
@@ -117,7 +117,7 @@ class Registration:
 
     # what comes in
 
-    def signal(self, instances: Sequence[Instance], stamp: int) -> list[Notice]:
+    def signal(self, instances: Sequence[LeafInstance], stamp: int) -> list[Notice]:
         """Take the instances of one signal, which all end at one stamp; return what they complete."""
         if self.state != "active":
             return []
@@ -137,8 +137,9 @@ class Registration:
         """Take it that a leaf cannot be detected; return the failure of the whole if that is one."""
         return self._lose(path, "failed", code, text)
 
-    def _offer(self, instance: Instance, stamp: int) -> list[Event]:
+    def _offer(self, instance: LeafInstance, stamp: int) -> list[Event]:
         """Push one event for each kind that the instance has leaves in."""
+        assert self._engine is not None
         stamped = Stamped(instance.number, stamp if instance.start is None else instance.start, stamp, instance.at)
         rows: dict[str, list[Any]] = {}
         for path, values in self._reader.without_repetition(instance.fills).items():
@@ -152,7 +153,7 @@ class Registration:
         at = moment if instance.start is None else (to_seconds(instance.start), moment)
         for kind, row in rows.items():
             self._reader.note(stamped, instance.fills)
-            found += self._running().push(kind, *row, at=at)
+            found += self._engine.push(kind, *row, at=at)
         return found
 
     def _results_of(self, events: Sequence[Event]) -> list[Result]:
@@ -161,11 +162,6 @@ class Registration:
             self.results += 1
             results.append(Result(self.results, bindings, start, end, occurrence))
         return results
-
-    def _running(self) -> RuntimeEngine:
-        if self._engine is None:
-            self._engine = start_engine(self._program, self._options)
-        return self._engine
 
     # failure and end
 
@@ -188,7 +184,7 @@ class Registration:
         if failed:
             self.state = "failed"
             some = f"leaf {failed[0]} has failed" if len(failed) == 1 else f"leaves {', '.join(failed)} have failed"
-            return [*found, Failed(code or "E897", text or f"it cannot be detected any more: {some}")]
+            return [*found, ExpressionFailed(code or "E897", text or f"it cannot be detected any more: {some}")]
         self.state = "ended"
         if found:
             return [*found[:-1], found[-1].as_last()]

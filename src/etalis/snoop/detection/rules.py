@@ -37,7 +37,7 @@ class LeafColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class Translation:
+class ExpressionProgram:
     """The program of an expression: which events its leaves read, and what its head says."""
 
     tree: s.Tree
@@ -56,7 +56,7 @@ def _compiled(tree: s.Tree) -> CompiledProgram:
     return compile_tree(tree, check(tree))
 
 
-def translate(expression: Expression, *, most_waiting: int = MOST_WAITING) -> Translation:
+def translate(expression: Expression, *, most_waiting: int = MOST_WAITING) -> ExpressionProgram:
     """Return the program of an expression in its normal form."""
     uses = used_values(expression)
     found = {path: (leaf, outputs_of(leaf, uses)) for path, leaf in leaves(expression)}
@@ -76,7 +76,7 @@ def translate(expression: Expression, *, most_waiting: int = MOST_WAITING) -> Tr
         s.SetFlag("shedding", s.Const("oldest")),
     )
     shown = tuple(name for name in names if name in told)
-    return Translation(s.Tree((*flags, s.Rule(head, pattern))), shown, tuple(telling), columns, widths)
+    return ExpressionProgram(s.Tree((*flags, s.Rule(head, pattern))), shown, tuple(telling), columns, widths)
 
 
 def _columns(
