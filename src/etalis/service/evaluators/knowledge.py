@@ -22,7 +22,7 @@ MOST_ANSWERS = 10_000
 Solution = tuple[tuple[str, str], ...]  # (variable, value), by name
 
 
-class Knowledge:
+class ServiceKnowledge:
     """The current text, with its version, and the text before."""
 
     def __init__(self) -> None:

@@ -14,9 +14,9 @@ from etalis.service.expressions.hosted_expression import HostedExpression
 from etalis.service.expressions.operations import Register, read_operation
 from etalis.service.expressions.snoop_service import ACTOR, SnoopService
 from etalis.service.outbound.callbacks import CallbackState
-from etalis.service.store.checkpoints import Frozen
 from etalis.service.store.log import Entry, KeptUnit, ServiceLog
-from etalis.snoop import Instance
+from etalis.service.store.marks import Frozen
+from etalis.snoop import LeafInstance
 
 _PREFIX = "expression:"
 
@@ -82,8 +82,8 @@ class DurableExpressions:
         log.restore(self._log.results(hosted.unit), hosted.notices)
         self._take_marks(hosted)
         if hosted.is_active:
-            plain = [(stamp, order, [Instance.from_plain(each) for each in several]) for stamp, order, several in held]
-            service.expressions.detector.hold(hosted.registration, plain)
+            waiting = ((stamp, order, list(map(LeafInstance.from_plain, each))) for stamp, order, each in held)
+            service.expressions.detector.hold(hosted.registration, waiting)
         else:
             service.end(hosted, log.kept()[-1].kept_since if log.kept() else 0.0)
         self._versions[hosted.number] = hosted.version

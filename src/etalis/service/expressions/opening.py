@@ -45,7 +45,7 @@ class FollowedEngine(Protocol):
     matches: MatchLog
 
 
-class Opened(Protocol):
+class OpenedService(Protocol):
     """The service that expressions belong to."""
 
     public_url: str
@@ -57,7 +57,7 @@ class Opened(Protocol):
         """Return an engine that a client sees."""
 
 
-def open_snoop(service: Opened, options: SnoopOptions) -> SnoopService:
+def open_snoop(service: OpenedService, options: SnoopOptions) -> SnoopService:
     """Return the expressions of a service; they start with it."""
     settings = options.settings
     expressions = Expressions(time=settings.time, lateness=settings.lateness)
@@ -92,7 +92,7 @@ def matches_of(log: MatchLog, number: int | None) -> AsyncIterator[MatchEntry]:
     return _detected(log.subscribe(number))
 
 
-def secrets(service: Opened, options: SnoopOptions) -> Callable[[str], str | None]:
+def secrets(service: OpenedService, options: SnoopOptions) -> Callable[[str], str | None]:
     """Return what tells the secret of a client."""
 
     def secret_of(name: str) -> str | None:

@@ -14,7 +14,7 @@ from etalis.service.outbound.callbacks import Message
 from etalis.service.store.log import KeptResult
 from etalis.snoop import Notice, Result
 from etalis.snoop.markup import messages_json, messages_xml
-from etalis.snoop.messages import Failure, ResultMessage
+from etalis.snoop.messages import FailureMessage, ResultMessage
 
 JSON, XML = "application/json", "application/xml"
 
@@ -25,7 +25,7 @@ class ResultEntry:
 
     number: int
     kept_since: float
-    message: ResultMessage | Failure
+    message: ResultMessage | FailureMessage
     uri: str
     trace: str | None = None
 
@@ -79,14 +79,14 @@ class ResultLog(NumberedLog[ResultEntry]):
         self.keep([self._entry(n, notice, own, now, trace) for n, notice in enumerate(notices, self.last + 1)])
 
     def _entry(self, number: int, notice: Notice, own: str, now: float, trace: str | None) -> ResultEntry:
-        message: ResultMessage | Failure
+        message: ResultMessage | FailureMessage
         if isinstance(notice, Result):
             next_one = None if notice.is_last else own
             has_bindings = notice.events is not None
             bindings = notice.bindings if has_bindings else None
             message = ResultMessage(own, next_one, number, bindings, notice.start, notice.end, notice.events)
         else:
-            message = Failure(notice.code, notice.text, own)
+            message = FailureMessage(notice.code, notice.text, own)
         return ResultEntry(number, now, message, self._uris.result(self._number, number), trace)
 
     def next_after(self, number: int) -> Message | None:
@@ -113,7 +113,7 @@ class ResultLog(NumberedLog[ResultEntry]):
         for number, at, body in results:
             told, trace = json.loads(body)
             (message,) = messages_json.read_message(told)
-            assert isinstance(message, ResultMessage | Failure)
+            assert isinstance(message, ResultMessage | FailureMessage)
             entries.append(ResultEntry(number, at, message, self._uris.result(self._number, number), trace))
         self.keep(entries)
         self.last = self.stored = last

@@ -161,7 +161,7 @@ class SnoopService:
 
     async def advance(self, to: int) -> None:
         """Say that nothing up to a time is to come."""
-        await self._submit(op.Advance(to))
+        await self._submit(op.AdvanceTime(to))
 
     async def replace_knowledge(self, text: str) -> int:
         """Put a text in the place of the knowledge; what is new to goals has been taken when it returns."""

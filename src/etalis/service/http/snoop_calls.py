@@ -28,7 +28,7 @@ from etalis.service.problems import MalformedError, NotFoundError, status_of
 from etalis.snoop import write_json, write_text, write_xml
 from etalis.snoop.markup import messages_json, messages_xml
 from etalis.snoop.markup.xml_document import schema_text
-from etalis.snoop.messages import Failure, Registered, read_moment
+from etalis.snoop.messages import FailureMessage, RegisteredMessage, read_moment
 
 XML = "application/xml"
 Handler = Callable[[RouteCall], Awaitable[Response]]
@@ -58,7 +58,7 @@ def in_its_language(handler: Handler) -> Handler:
             if not wants_xml(call):
                 raise
             problem = error.problems[0]
-            told = Failure(problem.code, "\n".join(str(each) for each in error.problems))
+            told = FailureMessage(problem.code, "\n".join(str(each) for each in error.problems))
             return Response(messages_xml.write_message(told), int(status_of(error)), media_type=XML)
 
     return respond
@@ -78,7 +78,7 @@ async def register(call: RouteCall) -> Response:
     callback = asked.callback or call.query.get("callback")
     hosted = await snoop.register(asked.expression, call.client.name, callback=callback, form=form)
     uri = snoop.uris.expression(hosted.number)
-    made = Registered(uri, tuple((path, snoop.uris.leaf(hosted.number, path)) for path in hosted.paths()))
+    made = RegisteredMessage(uri, tuple((path, snoop.uris.leaf(hosted.number, path)) for path in hosted.paths()))
     if form == "xml":
         response = Response(messages_xml.write_message(made), 201, media_type=XML)
     else:

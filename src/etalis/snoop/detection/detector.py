@@ -167,7 +167,7 @@ class Detector:
                 self.unregister(registration.number)
         return told
 
-    def held(self, number: int) -> list[tuple[int, int, list[Instance]]]:
+    def held(self, number: int) -> list[tuple[int, int, list[LeafInstance]]]:
         """Return what is held for a registration until its time comes: stamp, order, instances."""
         return [
             (held.stamp, held.order, instances)
@@ -176,7 +176,7 @@ class Detector:
             if registration.number == number
         ]
 
-    def hold(self, registration: Registration, held: Iterable[tuple[int, int, list[Instance]]]) -> None:
+    def hold(self, registration: Registration, held: Iterable[tuple[int, int, list[LeafInstance]]]) -> None:
         """Hold again what `held` has told."""
         for stamp, order, instances in held:
             heapq.heappush(self._held, _Held(stamp, order, [(registration, instances)]))

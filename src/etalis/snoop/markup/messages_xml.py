@@ -111,7 +111,7 @@ def write_signals(parts: Iterable[Part], *, indent: bool = True) -> str:
     return write(make("signals", {}, *map(to_message_element, parts)), indent=indent)
 
 
-def write_results(results: Iterable[ResultMessage | Failure], next_one: int, *, indent: bool = True) -> str:
+def write_results(results: Iterable[ResultMessage | FailureMessage], next_one: int, *, indent: bool = True) -> str:
     """Write results as one document, with the number to ask after next."""
     return write(make("results", {"next": str(next_one)}, *map(to_message_element, results)), indent=indent)
 

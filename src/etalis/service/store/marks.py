@@ -60,7 +60,7 @@ class DurableActor(Protocol):
         """Return what the units share, in its turn; put into the queue at once."""
 
 
-class Checkpoints:
+class LogMarks:
     """The marks of a log."""
 
     def __init__(self, journal: Journal, actors: Sequence[DurableActor]) -> None:
