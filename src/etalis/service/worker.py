@@ -57,7 +57,7 @@ class Actor:
         return f"<actor {self.name}: {self.requests} requests, {self.events} events>"
 
 
-class _Call(Generic[T]):
+class QueuedCall(Generic[T]):
     """A job of one piece: a call."""
 
     def __init__(self, function: Callable[[], T], answer: asyncio.Future[T]) -> None:
@@ -115,7 +115,7 @@ class Worker:
     def ask(self, actor: Actor, function: Callable[[], T], *, always: bool = False) -> asyncio.Future[T]:
         """Put a call into a queue; what it returns is awaited."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.submit(actor, _Call(function, answer), always=always)
+        self.submit(actor, QueuedCall(function, answer), always=always)
         return answer
 
     def submit(self, actor: Actor, job: Work, *, events: int = 0, always: bool = False) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,8 +66,10 @@ class ResultLog(NumberedLog[ResultEntry]):
 
     what = "results"
 
-    def __init__(self, number: int, uris: Uris, form: str, *, seconds: float, kept: int) -> None:
-        super().__init__(kept=kept, seconds=seconds)
+    def __init__(
+        self, number: int, uris: Uris, form: str, *, seconds: float, kept: int, clock: Callable[[], float]
+    ) -> None:  # fmt: skip
+        super().__init__(kept=kept, seconds=seconds, clock=clock)
         self.form = form
         self.stored = 0  # results up to this number are on disk
         self._number = number

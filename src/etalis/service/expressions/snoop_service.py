@@ -125,7 +125,7 @@ class SnoopService:
         draft = op.Register(0, client, to_json(expression), provided, callback, form)
         registration = await self._worker.do(self.actor, partial(make_registration, draft))
         self._forget_ended()
-        self._numbers = registration.number = number = self._numbers + 1
+        self._numbers = registration.number = number = max(self._numbers, self.expressions.numbers) + 1
         beginnings = {}
         for leaf in registration.leaves:
             row = self.evaluators.find(leaf.expression.language) if leaf.by_id else None
@@ -271,7 +271,7 @@ class SnoopService:
 
     def _forget_ended(self) -> None:
         """Remove expressions that ended long ago."""
-        oldest = self._clock.now() / 1_000_000 - self.settings.kept_seconds
+        oldest = self._seconds() - self.settings.kept_seconds
         while self._ended and (self._ended[0][0] < oldest or len(self._ended) > MOST_ENDED):
             _, number = self._ended.popleft()
             if number in self.results:
@@ -280,9 +280,8 @@ class SnoopService:
     def attach(self, hosted: HostedExpression, state: CallbackState | None = None) -> ResultLog:
         """Keep the results of an expression from now on, and send them where they are wanted."""
         number = hosted.number
-        log = ResultLog(
-            number, self.uris, hosted.form, seconds=self.settings.kept_seconds, kept=self.settings.kept
-        )  # fmt: skip
+        kept, seconds = self.settings.kept, self.settings.kept_seconds
+        log = ResultLog(number, self.uris, hosted.form, seconds=seconds, kept=kept, clock=self._seconds)
         self.results[number] = log
         self.clients[number] = hosted.client
         self._owned[hosted.client] += 1
@@ -293,6 +292,9 @@ class SnoopService:
                 hosted.callback, secret, log, self.sender, state=state, mark=mark, timing=self._timing
             )
         return log
+
+    def _seconds(self) -> float:
+        return self._clock.now() / 1_000_000
 
     def _mark(self, unit: str, number: int, dead: str | None) -> None:
         if self.journal is not None:

@@ -7,6 +7,7 @@ changed since its last snapshot, at whatever entry it has come to; then what lie
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -14,6 +15,7 @@ from etalis.service.store.folder import StoreError
 from etalis.service.store.journal import Journal
 from etalis.service.store.log import Entry, KeptResult, KeptUnit, ServiceLog
 
+_LOG = logging.getLogger(__name__)
 MARK = "mark"
 EVERY_SECONDS = 300.0
 
@@ -90,11 +92,15 @@ class LogMarks:
             except TimeoutError:
                 pass
             self._journal.due.clear()
-            if self._log.last > self._log.mark:
-                try:
-                    await self.mark()
-                except StoreError:
-                    continue  # the log grows until the disk takes something again
+            await self.try_mark()
+
+    async def try_mark(self) -> None:
+        """Set a mark, if there is something before it; where the disk takes nothing, the log grows for now."""
+        if self._log.last > self._log.mark:
+            try:
+                await self.mark()
+            except StoreError as error:
+                _LOG.warning("no mark was set: %s", error.problems[0].message)
 
     async def mark(self) -> None:
         """Set a mark."""
