@@ -8,6 +8,7 @@ but for what its filter leaves out; what is no longer kept is told, not left out
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
@@ -64,7 +65,16 @@ def encode(plain: Any) -> bytes:
         written = msgspec.json.encode(plain)
     except (UnicodeEncodeError, TypeError, OverflowError):
         return to_text(plain).encode()
-    return to_text(plain).encode() if b":null" in written or b",null" in written or b"[null" in written else written
+    return to_text(plain).encode() if b"null" in written and _has_infinite(plain) else written
+
+
+def _has_infinite(plain: Any) -> bool:
+    """Tell whether plain data holds a number that JSON has no name for; msgspec writes null."""
+    if isinstance(plain, dict):
+        return any(map(_has_infinite, plain.values()))
+    if isinstance(plain, list | tuple):
+        return any(map(_has_infinite, plain))
+    return isinstance(plain, float) and not math.isfinite(plain)
 
 
 @dataclass(frozen=True, slots=True)
