@@ -6,6 +6,7 @@ sees the former two.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,7 +56,16 @@ def encode(plain: Any) -> bytes:
         written = msgspec.json.encode(plain)
     except (UnicodeEncodeError, TypeError, OverflowError):
         return to_text(plain).encode()
-    return to_text(plain).encode() if b":null" in written or b",null" in written or b"[null" in written else written
+    return to_text(plain).encode() if b"null" in written and _has_infinite(plain) else written
+
+
+def _has_infinite(plain: Any) -> bool:
+    """Tell whether plain data holds a number that JSON has no name for; msgspec writes null."""
+    if isinstance(plain, dict):
+        return any(map(_has_infinite, plain.values()))
+    if isinstance(plain, list | tuple):
+        return any(map(_has_infinite, plain))
+    return isinstance(plain, float) and not math.isfinite(plain)
 
 
 class MatchLog(NumberedLog[MatchEntry]):
