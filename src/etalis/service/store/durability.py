@@ -26,24 +26,23 @@ class Recovered(Protocol):
 
 
 class Durability:
-    """The log of a service, while it runs."""
+    """The log of a service, while it runs; a folder that cannot be used is refused at once."""
 
     def __init__(self, service: Recovered, folder: Path) -> None:
         self._service = service
-        self._folder = folder
+        self._log = ServiceLog(folder)
         self._journal: Journal | None = None
         self._marks: LogMarks | None = None
         self._running: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Open the folder, restore what it has, and write from now on."""
-        log = ServiceLog(self._folder)
+        """Restore what the folder has, and write from now on."""
         try:
-            self._journal = Journal(log, self._service.worker)
+            self._journal = Journal(self._log, self._service.worker)
             self._marks = LogMarks(self._journal, self._service.durable_actors())
             self._marks.restore()
         except BaseException:
-            log.close()
+            self._log.close()
             raise
         self._service.take_journal(self._journal)
         self._running = asyncio.create_task(self._marks.run())
@@ -61,4 +60,4 @@ class Durability:
         await asyncio.gather(self._running, return_exceptions=True)
         await self._journal.settled()
         await self._marks.try_mark()
-        self._journal.log.close()
+        self._log.close()
