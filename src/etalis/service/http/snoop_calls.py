@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from etalis.errors import EtalisError
 from etalis.service.expressions import describing
+from etalis.service.expressions.hosted_expression import HostedExpression
 from etalis.service.expressions.reading import (
     XML_TYPES,
     decode_text,
@@ -84,8 +85,12 @@ async def register(call: RouteCall) -> Response:
     else:
         response = answer(messages_json.to_plain_message(made)["registered"], 201)
     response.headers["Location"] = uri
-    response.background = BackgroundTask(snoop.begin, hosted)
+    response.background = BackgroundTask(_begin, snoop, hosted)
     return response
+
+
+async def _begin(snoop: SnoopService, hosted: HostedExpression) -> None:
+    snoop.begin(hosted)
 
 
 @in_its_language
@@ -165,7 +170,7 @@ def write_result_event(event: ResultEntry | LostMatches | Ended) -> bytes:
 
 
 @in_its_language
-async def advance(call: RouteCall) -> Response:
+async def advance_signals(call: RouteCall) -> Response:
     """Say that nothing up to a time is to come."""
     given = call.read(dict[str, Any]).get("to")
     if isinstance(given, bool) or not isinstance(given, str | int | float):
