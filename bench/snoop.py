@@ -117,7 +117,7 @@ async def measure_signals(running: ServerProcess, pairs: int, connections: int) 
     cpu, began = running.cpu(), time.perf_counter()
     await send_pairs(running.port, pairs, connections, pairs)
     cpu, wall = running.cpu() - cpu, time.perf_counter() - began
-    _, body = await client.send("GET", "/snoop/expressions/1")
+    _, body = await client.send("GET", "/snoop/expressions/1", b"", "application/json")
     assert f'"results":{pairs + pairs // 10}'.encode() in body, body
     rate = f"{2 * pairs / wall:8,.0f}/s, {2 * pairs / cpu:8,.0f} per second of CPU"
     print(f"  {connections:3} connections: {rate}, {cpu / (2 * pairs) * 1e6:.0f} us each")
