@@ -6,7 +6,7 @@ to the first branch only, and of matches that differ in nothing but the branch t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from etalis.temporal.event import Event
 Detected: TypeAlias = tuple[dict[str, Bound], int, int, Contribution]
 Parts: TypeAlias = Mapping[Path, list[Stamped]]
 _ABSENT = "null"
+_LAST = 1 << 62
 
 
 class MatchReader:
@@ -68,10 +69,10 @@ class MatchReader:
 
     # behind it
 
-    def read(self, events: Iterable[Event]) -> Iterator[Detected]:
-        """Yield what the matches of one arrival tell."""
+    def read(self, events: Sequence[Event]) -> Iterator[Detected]:
+        """Yield what the matches of one arrival tell, by the instances that they are of."""
         seen: set[Any] = set()
-        for event in events:
+        for event in sorted(events, key=self._order) if len(events) > 1 else events:
             values, numbers = event.args[: len(self._variables)], event.args[len(self._variables) :]
             parts = self._parts(event, numbers)
             bindings = {
@@ -85,6 +86,10 @@ class MatchReader:
             seen.add(key)
             (occurrence,) = occurrences(self._expression, (), parts)
             yield bindings, event.start_time, event.end_time, occurrence
+
+    def _order(self, event: Event) -> Any:
+        numbers = (Stamped.read(n).number if n != _ABSENT else "" for n in event.args[len(self._variables) :])
+        return [tuple(map(int, number.split("."))) if number else (_LAST,) for number in numbers]
 
     def _parts(self, event: Event, numbers: tuple[Any, ...]) -> Parts:
         """Return the instances that each leaf contributed."""
