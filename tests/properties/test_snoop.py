@@ -1,0 +1,118 @@
+"""SNOOP-R: a registration detects what the rules say that one would write by hand, and these mean; notations agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+import etalis
+from etalis.data.values import Value
+from etalis.language.read.parser import parse
+from etalis.semantics import steps as semantics
+from etalis.snoop import (
+    Contribution,
+    Detector,
+    Expression,
+    Registration,
+    Result,
+    checked,
+    read_json,
+    read_text,
+    read_xml,
+    write_json,
+    write_text,
+    write_xml,
+)
+from etalis.snoop.expression import CONTEXTS, Path, contributing_leaves
+from etalis.temporal.event import Event
+from helpers.examples import by_day
+from helpers.random_snoop import LANGUAGE, Signalled, expressions, rule_of, signals, variables_of
+
+MICROSECONDS = 1_000_000
+NOTATIONS: list[tuple[Callable[[Expression], str], Callable[[str], Expression]]] = [
+    (write_xml, read_xml),
+    (write_json, read_json),
+    (write_text, read_text),
+]
+
+
+def detected(expression: Expression, stream: list[Signalled], cut: int | None = None) -> list[tuple[Value, ...]]:
+    """What a registration tells: bindings, instances by leaf, interval; restored after `cut` signals."""
+    detector = Detector(time="events")
+    registration = detector.register(expression)
+    names = variables_of(expression)
+    paths = [path for path, _ in contributing_leaves(expression)]
+    found = []
+    for number, signal in enumerate(stream):
+        if number == cut:
+            detector.unregister(registration.number)
+            registration = Registration.restore(registration.snapshot())
+            detector.add(registration)
+        for _, told in detector.signal(signal.kind, LANGUAGE, signal.values, at=signal.at * MICROSECONDS).told:
+            assert isinstance(told, Result)
+            assert told.events is not None
+            parts = instances(expression, (), told.events)
+            row = [told.bindings.get(name, "null") for name in names]
+            if expression.context == "cumulative":
+                row.append(frozenset(n for numbers in parts.values() for n in numbers))
+            else:
+                row += [parts.get(path, ["null"])[0] for path in paths]
+            found.append((*row, told.start, told.end))
+    return found
+
+
+def instances(node: Expression, path: Path, told: Contribution) -> dict[Path, list[str]]:
+    """The numbers of the instances that each leaf contributed."""
+    if node.is_leaf:
+        assert told.number is not None
+        return {path: [told.number]}
+    places = {argument.name: place for place, argument in enumerate(node.arguments, 1)}
+    found: dict[Path, list[str]] = {}
+    for name, below in told.arguments:
+        place = places[name]
+        for at, numbers in instances(node.arguments[place - 1].expression, (*path, place), below).items():
+            found.setdefault(at, []).extend(numbers)
+    return found
+
+
+def rows(expression: Expression, events: list[Event], names: int) -> list[tuple[Value, ...]]:
+    found = []
+    for event in events:
+        if event.name == "found":
+            values = event.args
+            if expression.context == "cumulative":
+                values = (*values[:names], frozenset(map(str, event.parts)))
+            found.append((*values, event.start_time, event.end_time))
+    return found
+
+
+@given(expressions(), signals(), st.integers(0, 12))
+@by_day(2)
+def test_a_registration_detects_what_rules_by_hand_say(
+    expression: Expression, stream: list[Signalled], cut: int
+) -> None:
+    text, policy = rule_of(expression), CONTEXTS[expression.context or ""]
+    note(text)
+    events = [
+        Event.make(s.kind, (str(number), s.values["p"], s.values["q"]), s.at * MICROSECONDS, s.at * MICROSECONDS)
+        for number, s in enumerate(stream, 1)
+    ]
+    names = len(variables_of(expression))
+    engine = etalis.compile(text).engine(policy=policy, parts=expression.context == "cumulative")
+    by_hand = rows(expression, [match for event in events for match in engine.push(event)], names)
+    told = detected(expression, stream)
+    assert sorted(told, key=repr) == sorted(by_hand, key=repr)
+    assert detected(expression, stream, cut) == told
+    if expression.context != "cumulative":  # the meaning notes the parts elsewhere
+        meant = semantics.run(parse(text), events, policy=policy)
+        assert sorted(told, key=repr) == sorted(rows(expression, meant, names), key=repr)
+
+
+@given(expressions())
+@by_day(2)
+def test_notations_agree(expression: Expression) -> None:
+    assert checked(expression) == expression
+    for write, read in NOTATIONS:
+        assert checked(read(write(expression))) == expression
