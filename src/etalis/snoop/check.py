@@ -15,7 +15,6 @@ from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import listing
 from etalis.snoop.expression import (
     CONTEXTS,
-    DURATION,
     NUMBER,
     OPERATORS,
     TIMES,
@@ -28,7 +27,6 @@ from etalis.snoop.expression import (
 )
 from etalis.snoop.normal_form import normal_form, shape_of, used_values
 from etalis.snoop.values import TYPES, convert
-from etalis.temporal.duration import DurationError, to_duration
 
 MOST_OPERATORS = 60
 MOST_LEVELS = 60  # of expressions in expressions, foreign ones too: three elements of XML each
@@ -233,26 +231,6 @@ def _check_any(root: Expression) -> Iterator[Problem]:
                 yield _at(path, "E891", message, argument.expression.span or node.span, hint)
 
 
-def _check_durations(root: Expression) -> Iterator[Problem]:
-    for path, node in walk(root):
-        if node.kind != "composite" or node.operator != "PLUS":
-            continue
-        given = next((p for p in node.parameters if p.name == DURATION), None)
-        if given is None:
-            hint = f'say how long after: <parameter name="{DURATION}" value="10 min"/>, in text PLUS(E, "10 min")'
-            yield _at(path, "E890", f"PLUS without {DURATION}", node.span, hint)
-        elif given.value is not None and not is_duration(given.value):
-            yield _at(path, "E890", f"{given.value} is no duration", given.span or node.span, "write 90, or 10 min")
-
-
-def is_duration(text: str) -> bool:
-    """Tell whether a text is a duration of more than nothing."""
-    try:
-        return to_duration(text) > 0
-    except DurationError:
-        return False
-
-
 _CHECKS: tuple[Callable[[Expression], Iterator[Problem]], ...] = (
     _check_characters,
     _check_operators,
@@ -262,5 +240,4 @@ _CHECKS: tuple[Callable[[Expression], Iterator[Problem]], ...] = (
     _check_variables,
     _check_results,
     _check_any,
-    _check_durations,
 )

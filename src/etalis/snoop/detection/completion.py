@@ -11,7 +11,7 @@ from collections.abc import Callable
 from etalis.snoop.detection.rules import count_of, parts_of
 from etalis.snoop.expression import Expression, Path
 
-SEQUENCES = {"SEQ": None, "NOT": (0, 2), "A": (0, 1), "ASTAR": (0, 1, 2)}
+SEQUENCES = {"SEQ": None, "NOT": (0, 2), "A": (0, 1)}
 
 
 def can_complete(node: Expression, path: Path, alive: Callable[[Path], bool], waits: Callable[[Path], bool]) -> bool:
@@ -26,8 +26,6 @@ def can_complete(node: Expression, path: Path, alive: Callable[[Path], bool], wa
         case "ANY":
             ready = sum(able or waits(place) for able, (place, _) in zip(can, parts, strict=True))
             return any(can) and ready >= count_of(node)
-        case "PLUS":
-            return can[0]
         case _:
             chosen = SEQUENCES[node.operator or ""] or range(len(parts))
             return _can_follow([(can[i], waits(parts[i][0])) for i in chosen])

@@ -17,6 +17,7 @@ from functools import lru_cache, reduce
 
 from etalis.language import syntax as s
 from etalis.language.check.checks import check
+from etalis.language.given_tree import read_tree
 from etalis.runtime.compiled import CompiledProgram, compile_tree
 from etalis.snoop.expression import CONTEXTS, NUMBER, Argument, Expression, Path, contributing_leaves, leaves
 from etalis.snoop.normal_form import outputs_of, used_values
@@ -53,7 +54,8 @@ class ExpressionProgram:
 
 @lru_cache(maxsize=PROGRAMS)
 def _compiled(tree: s.Tree) -> CompiledProgram:
-    return compile_tree(tree, check(tree))
+    read = read_tree(tree, "SNOOP-R")  # its warnings would tell the client nothing: the expression has been checked
+    return compile_tree(read, check(read))
 
 
 def translate(expression: Expression, *, most_waiting: int = MOST_WAITING) -> ExpressionProgram:

@@ -18,7 +18,6 @@ from typing import TypeVar
 from etalis.errors import DocumentError, Problem, Span
 from etalis.language.check.spelling import suggest
 from etalis.snoop.expression import (
-    DURATION,
     NUMBER,
     OPERATORS,
     SNOOP,
@@ -131,8 +130,6 @@ class _Reader:
             span = tokens.token.span
             if tokens.token.kind == "number":
                 parameters.append(Parameter(NUMBER, value=tokens.next().value, span=span))
-            elif tokens.token.kind == "text":
-                parameters.append(Parameter(DURATION, value=tokens.next().value, span=span))
             else:
                 own = tokens.peek().kind == "sign" and tokens.peek().value == "="
                 name = self._name("a name") if own else None
