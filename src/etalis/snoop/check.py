@@ -30,6 +30,7 @@ from etalis.snoop.values import TYPES, convert
 
 MOST_OPERATORS = 60
 MOST_LEVELS = 60  # of expressions in expressions, foreign ones too: three elements of XML each
+_URI = re.compile(r"[^\s<>\"{}|\\^`]+")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -112,6 +113,10 @@ def _check_languages(root: Expression) -> Iterator[Problem]:
             what = f"the event {node.operator}" if node.operator else "an opaque expression"
             hint = suggest(node.operator or "", OPERATORS, "say whose event it is: language=URI")
             yield _at(path, "E883", f"{what} needs a language", node.span, hint)
+        elif _URI.fullmatch(node.language) is None:
+            yield _at(
+                path, "E883", f"the language {node.language} is no URI", node.span, "as http://shop.example/events"
+            )
         if node.operator == "" or (node.operator is None and node.literal is None):
             hint = "an event has an operator, an opaque expression a literal"
             yield _at(path, "E883", "an expression without operator and literal", node.span, hint)
