@@ -82,10 +82,8 @@ class _Reader:
                     root = replace(root, time=self._name("intervals or points"))
         values = {v.name: v for v in uses}
         root = _with_values(root, values)
-        own = tuple(v for v in root.variables if v.name not in values or v.mode == "use")
-        named = {v.name for v in own}
-        more = (*(v for v in uses if v.name not in named), *own)
-        return replace(root, variables=(*more, *(v for v in chosen if v not in more)))
+        own = (*uses, *(v for v in root.variables if v.name not in values))
+        return replace(root, variables=(*own, *(v for v in chosen if v not in own)))
 
     def _use(self) -> ExpressionVariable:
         variable = self._variable()
