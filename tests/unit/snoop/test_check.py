@@ -9,6 +9,8 @@ from etalis.snoop import Argument, Expression, check, checked, read_json, read_t
 from etalis.snoop.markup.json_form import MOST_BYTES
 from helpers.snoop_examples import SHOP, with_prefixes
 
+pytestmark = pytest.mark.service  # it needs the extra
+
 LEAF = f'<expression operator="a" language="{SHOP}"'
 REFUSED = [
     ("E881", "SQE(shop:a(), shop:b())", "SNOOP-R has no operator SQE"),

@@ -12,6 +12,8 @@ from etalis.snoop.detection.rules import translate
 from etalis.snoop.values import convert
 from helpers.snoop_examples import SHOP, with_prefixes
 
+pytestmark = pytest.mark.service  # it needs the extra
+
 
 def registered(text: str, detector: Detector | None = None, number: int = 1) -> Registration:
     expression = read_text(with_prefixes(text))

@@ -21,6 +21,8 @@ from etalis.snoop.messages import (
     UnregisterMessage,
 )
 
+pytestmark = pytest.mark.service  # it needs the extra
+
 URI = "https://engine.example/snoop/expressions/7"
 SHOP = "http://shop.example/events"
 CD = Contribution("newCD", 1_000_000, 1_000_000, "http://shop.example/events", "3", "2026-03-02")
