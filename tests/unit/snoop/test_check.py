@@ -11,6 +11,7 @@ from helpers.snoop_examples import SHOP, with_prefixes
 
 pytestmark = pytest.mark.service  # it needs the extra
 
+FIVE = "shop:a(), shop:b(), shop:c(), shop:d(), shop:e()"
 LEAF = f'<expression operator="a" language="{SHOP}"'
 REFUSED = [
     ("E881", "SQE(shop:a(), shop:b())", "SNOOP-R has no operator SQE"),
@@ -82,8 +83,23 @@ def test_too_much_is_refused() -> None:
     for _ in range(61):
         node = Expression("OR", None, (Argument(None, node), Argument(None, Expression("b", SHOP))))
     assert {p.message for p in check(node)} == {
-        "61 operators, at most 60 are taken", "expressions nested more than 60 levels deep",
+        "61 operators of two arguments, at most 60 are taken", "expressions nested more than 60 levels deep",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"OR({', '.join(f'shop:a{i}()' for i in range(62))})", "61 operators of two arguments"),
+        (f"shop:a({', '.join(f'p{i}: X' for i in range(101))})", "101 parameters"),
+        (f"ANY(4, {', '.join(f'shop:a{i}()' for i in range(10))}) context chronicle", "more than 200 events in all"),
+        (f"ANY(2, {', '.join(f'ANY(3, {FIVE}, shop:e{i}())' for i in range(5))}) context continuous", "200 events"),
+    ],
+)  # fmt: skip
+def test_what_would_cost_too_much_is_refused(text: str, says: str) -> None:
+    (problem,) = check(read_text(with_prefixes(text)))
+    assert problem.code == "E892"
+    assert says in problem.message
 
 
 @pytest.mark.parametrize(

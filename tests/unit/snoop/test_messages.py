@@ -98,6 +98,8 @@ def test_an_expression_alone_is_registered() -> None:
         ("E874", {"operator": "a", "language": "u", "parameters": [1]}),
         ("E874", {"result": {"evaluation": "u", "number": "one"}}),
         ("E874", 1),
+        ("E893", {"operator": "a", "language": "u", "parameters": {"v": "\x00"}}),
+        ("E893", {"evaluation": "u", "bindings": [{"X": "\ud800"}]}),
     ],
 )
 def test_a_message_is_refused(code: str, document: object) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from etalis.errors import DocumentError, Problem
 from etalis.snoop.detection.leaf import Discarded, ExpressionLeaf
 from etalis.snoop.detection.leaf_index import LeafIndex
 from etalis.snoop.detection.registration import LeafInstance, Registration
@@ -135,10 +136,12 @@ class Detector:
         at: int | None, clock: int | None,
     ) -> Reception:  # fmt: skip
         if self.time == "clock":
-            assert clock is not None
+            assert clock is not None, "what the clock says comes with every signal"
             stamp = clock if self.last is None else max(clock, self.last + 1)
         else:
-            assert at is not None
+            if at is None:
+                hint = "signals are ordered by their own time here: give `at`"
+                raise DocumentError(Problem("E877", "a signal without time", hint=hint))
             stamp = at
             if self.last is not None and stamp < self.last - self.lateness:
                 return Reception(0, discarded, True)

@@ -33,7 +33,8 @@ _FORMAT = 1
 class LeafInstance:
     """One instance as a registration takes it: which leaves it fills, with the values of their outputs.
 
-    `start` in microseconds, where it began before its stamp; `at` is the time its sender gave, if that is another.
+    These are leaves of one operator and language, or a single one that is fed by its id. `start` in microseconds, where
+    it began before its stamp; `at` is the time its sender gave, if that is another.
     """
 
     number: str
@@ -118,24 +119,22 @@ class Registration:
         """Take it that a leaf cannot be detected; return the failure of the whole if that is one."""
         return self._lose(path, "failed", code, text)
 
-    def _offer(self, instance: LeafInstance, stamp: int) -> list[Event]:
-        """Push one event for each kind that the instance has leaves in."""
-        assert self._engine is not None
+    def _offer(self, instance: LeafInstance, stamp: int) -> Sequence[Event]:
+        """Push the instance as one event: the leaves that it fills are of one kind."""
+        if self._engine is None or not instance.fills:
+            return ()
         stamped = Stamped(instance.number, stamp if instance.start is None else instance.start, stamp, instance.at)
-        rows: dict[str, list[Any]] = {}
-        for path, values in self._reader.without_repetition(instance.fills).items():
-            columns = self._translation.leaves[path]
-            width = self._translation.widths[columns.kind]
-            row = rows.setdefault(columns.kind, [stamped.write(), *[EMPTY] * (width - 1)])
-            row[columns.first : columns.first + 1 + len(values)] = [FILLED, *values]
+        fills = self._reader.without_repetition(instance.fills)
+        kind = self._translation.leaves[next(iter(fills))].kind
+        row: list[Any] = [stamped.write(), *[EMPTY] * (self._translation.widths[kind] - 1)]
+        for path, values in fills.items():
+            first = self._translation.leaves[path].first
+            row[first : first + 1 + len(values)] = [FILLED, *values]
             self._taken[path] += 1
-        found: list[Event] = []
+        self._reader.note(stamped, fills)
         moment = to_seconds(stamp)
         at = moment if instance.start is None else (to_seconds(instance.start), moment)
-        for kind, row in rows.items():
-            self._reader.note(stamped, instance.fills)
-            found += self._engine.push(kind, *row, at=at)
-        return found
+        return self._engine.push(kind, *row, at=at)
 
     def _results_of(self, events: Sequence[Event]) -> list[Result]:
         results = []
