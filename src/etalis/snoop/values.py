@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from etalis.data.values import Struct
+from etalis.data.values import Struct, decimal_text
 
 Bound: TypeAlias = str | int | bool | Decimal | datetime  # what results are bound to
 PREFIX = "xsd:"
@@ -125,3 +125,22 @@ def read_bound(text: str, type: str | None) -> Bound:  # noqa: A002
     """Return the value of a text and its type, the opposite of `write_bound`."""
     value = convert(text, type)
     return text if value is None else bound(value)
+
+
+def value_to_plain(value: Any) -> Any:
+    """Return the value that the engine holds as plain data.
+
+    >>> [value_from_plain(value_to_plain(convert("1", type))) for type in (None, "xsd:integer", "xsd:decimal")]
+    ['1', 1, decimal(1)]
+    """
+    if isinstance(value, Struct):
+        return [value.name, value.args[0]]
+    return ["integer", decimal_text(value)] if isinstance(value, int) else value
+
+
+def value_from_plain(plain: Any) -> Any:
+    """Return the value of plain data, the opposite of `value_to_plain`."""
+    if isinstance(plain, str):
+        return plain
+    name, text = plain
+    return int(text) if name == "integer" else Struct(name, (text,))

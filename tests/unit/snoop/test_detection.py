@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from etalis.errors import SnapshotError
@@ -194,6 +196,23 @@ def test_signals_wait_for_earlier_ones() -> None:
     told = [notice.bindings for reception in receptions for _, notice in reception.told if isinstance(notice, Result)]
     assert told == [{"X": "2", "Y": "3"}, {"X": "2", "Y": "1"}]
     assert detector.advance(20_000_000) == []
+
+
+def test_what_is_held_can_be_held_again() -> None:
+    detector = Detector(time="events", lateness=5_000_000)
+    found = registered("SEQ(shop:a(v: X^^xsd:integer), shop:b(v: Y^^xsd:decimal))", detector)
+    before = found.changes
+    detector.signal("b", SHOP, {"v": "1.50"}, at=9_000_000)
+    detector.signal("a", SHOP, {"v": "1"}, at=8_000_000)
+    assert found.changes > before
+    held = [(stamp, order, [each.to_plain() for each in instances]) for stamp, order, instances in detector.held(1)]
+    again = Detector(time="events", lateness=5_000_000)
+    again.add(Registration.restore(found.snapshot()))
+    again.hold(again.registrations[1], [(s, o, [LeafInstance.from_plain(p) for p in ps]) for s, o, ps in held])
+    assert again.held(1) == detector.held(1)
+    ((_, told),) = again.advance(9_000_000)
+    assert isinstance(told, Result)
+    assert told.bindings == {"X": 1, "Y": Decimal("1.5")}
 
 
 def test_stamps_of_the_clock_never_repeat() -> None:

@@ -62,6 +62,11 @@ def test_signals_of_one_document_keep_their_order() -> None:
     assert messages_json.messages_of(plain) == messages_json.messages_of({"signals": plain}) == tuple(parts)
 
 
+def test_results_of_one_document_keep_their_order() -> None:
+    told = [m for m in MESSAGES if isinstance(m, ResultMessage | FailureMessage)]
+    assert messages_xml.read_message(messages_xml.write_results(told, 14)) == tuple(told)
+
+
 def test_the_documents_of_the_paper_have_no_namespace() -> None:
     (found,) = messages_xml.read_message(
         '<signal operator="newCD" language="u"><parameter name="title" value="Boy"/></signal>'

@@ -148,6 +148,8 @@ class Detector:
         self.last = stamp if self.last is None else max(self.last, stamp)
         if fills:
             heapq.heappush(self._held, _Held(stamp, self.signals, fills))
+            for registration, _ in fills:
+                registration.changes += 1
         wait = self.lateness if self.time == "events" else 0
         return Reception(matched, discarded, False, tuple(self._release(self.last - wait)))
 
@@ -167,6 +169,20 @@ class Detector:
             if registration.state != "active":
                 self.unregister(registration.number)
         return told
+
+    def held(self, number: int) -> list[tuple[int, int, list[LeafInstance]]]:
+        """Return what is held for a registration until its time comes: stamp, order, instances."""
+        return [
+            (held.stamp, held.order, instances)
+            for held in sorted(self._held)
+            for registration, instances in held.fills
+            if registration.number == number
+        ]
+
+    def hold(self, registration: Registration, held: Iterable[tuple[int, int, list[LeafInstance]]]) -> None:
+        """Hold again what `held` has told."""
+        for stamp, order, instances in held:
+            heapq.heappush(self._held, _Held(stamp, order, [(registration, instances)]))
 
 
 def bind_tuples(

@@ -23,6 +23,7 @@ from etalis.snoop.detection.rules import EMPTY, FILLED, MOST_WAITING, translate
 from etalis.snoop.detection.stores import count_waiting
 from etalis.snoop.expression import Expression, Path, name_path, read_path
 from etalis.snoop.markup.json_form import expression_of, to_json
+from etalis.snoop.values import value_from_plain, value_to_plain
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 
@@ -41,6 +42,18 @@ class LeafInstance:
     fills: Mapping[Path, Values]
     start: int | None = None
     at: str | None = None
+
+    def to_plain(self) -> list[Any]:
+        """Return it as plain data."""
+        fills = {name_path(path): [value_to_plain(v) for v in values] for path, values in self.fills.items()}
+        return [self.number, fills, self.start, self.at]
+
+    @classmethod
+    def from_plain(cls, plain: list[Any]) -> Self:
+        """Return the instance of plain data."""
+        number, fills, start, at = plain
+        filled = {read_path(path): tuple(map(value_from_plain, values)) for path, values in fills.items()}
+        return cls(number, filled, start, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +94,7 @@ class Registration:
         self.state = "active"
         self._provided = {leaf.expression.language or "" for leaf in self.leaves} & set(provided)
         self.results = 0
+        self.changes = 0  # grows with every change
         self._translation = translate(self.expression, most_waiting=most_waiting)
         self._program = self._translation.program()
         self._reader = MatchReader(self.expression, self._translation)
@@ -98,12 +112,17 @@ class Registration:
         """Return the leaf at a path, None if there is none."""
         return self._by_path.get(path)
 
+    def is_dead(self, path: Path) -> bool:
+        """Tell whether a leaf has failed or ended."""
+        return path in self._dead
+
     # what comes in
 
     def signal(self, instances: Sequence[LeafInstance], stamp: int) -> list[Notice]:
         """Take the instances of one signal, which all end at one stamp; return what they complete."""
         if self.state != "active":
             return []
+        self.changes += 1
         found: list[Result] = []
         for instance in instances:
             found += self._results_of(self._offer(instance, stamp))
@@ -149,6 +168,7 @@ class Registration:
         if self.state != "active" or path in self._dead or path not in self._by_path:
             return []
         self._dead[path] = state
+        self.changes += 1
         return [] if self._can_complete() else self._finish([], code, text)
 
     def _can_complete(self) -> bool:

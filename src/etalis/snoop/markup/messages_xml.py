@@ -27,10 +27,10 @@ from etalis.snoop.values import Bound, read_bound, write_bound
 
 
 def read_message(data: bytes | str) -> tuple[Message, ...]:
-    """Read a document; `signals` has several messages, an `expression` alone is to be registered."""
+    """Read a document; `signals` and `results` are several messages, an `expression` alone is to be registered."""
     document = XmlDocument(data)
     root = document.root
-    elements = list(root) if name_of(root) == "signals" else [root]
+    elements = list(root) if name_of(root) in ("signals", "results") else [root]
     found = tuple(_message(document, element) for element in elements)
     problems = []
     for number, message in enumerate(found, 1):
@@ -109,6 +109,11 @@ def write_message(message: Message, *, indent: bool = True) -> str:
 def write_signals(parts: Iterable[Part], *, indent: bool = True) -> str:
     """Write several messages as one document."""
     return write(make("signals", {}, *map(to_message_element, parts)), indent=indent)
+
+
+def write_results(results: Iterable[ResultMessage | FailureMessage], next_one: int, *, indent: bool = True) -> str:
+    """Write results as one document, with the number to ask after next."""
+    return write(make("results", {"next": str(next_one)}, *map(to_message_element, results)), indent=indent)
 
 
 def to_message_element(message: Message) -> Any:
