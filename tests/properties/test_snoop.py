@@ -15,6 +15,7 @@ from etalis.snoop import (
     Contribution,
     Detector,
     Expression,
+    LeafIndex,
     Registration,
     Result,
     checked,
@@ -116,3 +117,23 @@ def test_notations_agree(expression: Expression) -> None:
     assert checked(expression) == expression
     for write, read in NOTATIONS:
         assert checked(read(write(expression))) == expression
+
+
+@given(st.lists(expressions(depth=2), min_size=1, max_size=8), signals())
+@by_day(4)
+def test_the_index_finds_what_asking_every_leaf_finds(found: list[Expression], stream: list[Signalled]) -> None:
+    index, registrations = LeafIndex(), [Registration(expression, n) for n, expression in enumerate(found)]
+    for registration in registrations:
+        index.add(registration)
+    for registration in registrations[1::3]:
+        index.remove(registration)
+        registrations.remove(registration)
+    for signal in stream:
+        asked: dict[int, dict[Path, tuple[Value, ...]]] = {}
+        for registration in registrations:
+            for leaf in registration.leaves:
+                values = leaf.fill(signal.values) if leaf.expression.operator == signal.kind else None
+                if values is not None:
+                    asked.setdefault(registration.number, {})[leaf.path] = values
+        told = [(r.number, fills) for r, fills in index.find(signal.kind, LANGUAGE, signal.values)]
+        assert told == sorted(asked.items())
