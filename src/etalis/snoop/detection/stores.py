@@ -1,6 +1,6 @@
 """How many instances wait at each place of an expression.
 
-The plan of the rule has a store for each side of a join. Which part of the expression waits there is told by the
+The plan of the rule has a store for each side of a join, and for each constituent of an ANY. Which part of the expression waits there is told by the
 instances that it carries along, `N1`, `N2_1`, ...: those of the leaves of the part, whatever form the plan gave it.
 """
 
@@ -16,7 +16,6 @@ from etalis.snoop.detection.rules import number_of, parts_of
 from etalis.snoop.expression import Expression, Path, leaves
 
 Names: TypeAlias = frozenset[str]
-_SIDES = ("side0", "side1")
 
 
 def count_waiting(expression: Expression, engine: RuntimeEngine) -> dict[Path, int]:
@@ -53,8 +52,7 @@ def _places(node: Expression, path: Path) -> Mapping[Names, Path]:
 
 
 def _stores(node: p.Node) -> Iterator[tuple[Names, int, str]]:
-    if isinstance(node, p.Join):
-        for side, child in zip(_SIDES, (node.left, node.right), strict=True):
-            yield frozenset(name for name in child.exports if name.startswith("N")), id(node), side
-    for child in p.children(node):
+    """Yield the stores of a plan: what is carried along there, the node, the side."""
+    for side, child in enumerate(p.children(node)):
+        yield frozenset(name for name in child.exports if name.startswith("N")), id(node), f"side{side}"
         yield from _stores(child)
