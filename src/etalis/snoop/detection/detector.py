@@ -110,6 +110,8 @@ class Detector:
         """Take instances of a leaf that its provider tells, one for each tuple of bindings."""
         number, leaf = self._next(), registration.leaf(path)
         assert leaf is not None
+        if registration.is_dead(path):
+            return Reception(0, tuple(f"leaf {name_path(path)}: nothing more is expected" for _ in tuples))
         instances, discarded = bind_tuples(leaf, tuples, number, start, None if self.time == "events" else echo)
         fills = [(registration, instances)] if instances else []
         return self._take(fills, len(instances), discarded, at, clock)

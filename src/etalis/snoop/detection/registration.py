@@ -28,6 +28,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 
 _FORMAT = 1
+_KEYS = {"format", "number", "expression", "provided", "state", "results", "dead", "taken", "notes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,13 @@ class Registration:
     """One registered expression and all that waits in it."""
 
     def __init__(
-        self, expression: Expression, number: int, *, provided: Collection[str] = (), most_waiting: int = MOST_WAITING
-    ) -> None:
-        """Register an expression; an RegistrationError says all that is wrong with it."""
+        self, expression: Expression, number: int, *, provided: Collection[str] = (), most_waiting: int = MOST_WAITING,
+        engine: bytes | None = None,
+    ) -> None:  # fmt: skip
+        """Register an expression; a RegistrationError says all that is wrong with it.
+
+        `provided` are the languages that have a provider; `engine` is the snapshot of one to go on from.
+        """
         self.expression = checked(expression)
         self.number = number
         self.leaves: tuple[ExpressionLeaf, ...] = leaves_of(self.expression, provided)
@@ -99,7 +104,7 @@ class Registration:
         self._program = self._translation.program()
         self._reader = MatchReader(self.expression, self._translation)
         self._options = EngineOptions(parts=self._reader.cumulates)
-        self._engine: RuntimeEngine | None = start_engine(self._program, self._options)  # None when all is over
+        self._engine: RuntimeEngine | None = self._start(engine)  # None when all is over
         self._dead: dict[Path, str] = {}
         self._taken: dict[Path, int] = {leaf.path: 0 for leaf in self.leaves}
         self._by_path = {leaf.path: leaf for leaf in self.leaves}
@@ -107,6 +112,12 @@ class Registration:
             if leaf.by_id and leaf.expression.language not in provided:
                 text = f"nobody knows the language {leaf.expression.language}"
                 self.opening += tuple(self.fail(leaf.path, "E896", text))
+
+    def _start(self, data: bytes | None) -> RuntimeEngine | None:
+        """Return a fresh engine, or the one of a snapshot, which is empty when all was over."""
+        if data is None:
+            return start_engine(self._program, self._options)
+        return restore(lambda options: start_engine(self._program, options), [data], self._options) if data else None
 
     def leaf(self, path: Path) -> ExpressionLeaf | None:
         """Return the leaf at a path, None if there is none."""
@@ -172,9 +183,9 @@ class Registration:
         return [] if self._can_complete() else self._finish([], code, text)
 
     def _can_complete(self) -> bool:
-        waiting = self.waiting()
-        alive = lambda path: path not in self._dead  # noqa: E731
-        return can_complete(self.expression, (), alive, lambda path: waiting.get(path, 0) > 0)
+        alive = {leaf.path for leaf in self.leaves if leaf.path not in self._dead}
+        waiting = {path for path, count in self.waiting().items() if count}
+        return can_complete(self.expression, (), alive, waiting)
 
     def _finish(self, found: list[Result], code: str = "", text: str = "") -> list[Notice]:
         """Tell that nothing more can come: a failure where a leaf failed, else a last result."""
@@ -238,15 +249,15 @@ class Registration:
             state = json.loads(head)
         except ValueError:
             state = None
-        if not isinstance(state, dict) or state.get("format") != _FORMAT:
+        if not isinstance(state, dict) or set(state) != _KEYS or state["format"] != _FORMAT:
             raise SnapshotError(Problem("E898", "these bytes are no snapshot of a registration", hint="take a new one"))
         made = cls(
-            expression_of(state["expression"]), state["number"], provided=state["provided"], most_waiting=most_waiting
-        )
+            expression_of(state["expression"]), state["number"], provided=state["provided"], most_waiting=most_waiting,
+            engine=engine,
+        )  # fmt: skip
+        made.opening = ()
         made.state, made.results = state["state"], state["results"]
         made._dead = {read_path(path): told for path, told in state["dead"].items()}
         made._taken = {read_path(path): count for path, count in state["taken"].items()}
         made._reader.take_notes(state["notes"])
-        if engine:
-            made._engine = restore(lambda options: start_engine(made._program, options), [engine], made._options)
         return made

@@ -1,7 +1,8 @@
 """How many instances wait at each place of an expression.
 
-The plan of the rule has a store for each side of a join, and for each constituent of an ANY. Which part of the expression waits there is told by the
-instances that it carries along, `N1`, `N2_1`, ...: those of the leaves of the part, whatever form the plan gave it.
+The plan of the rule has a store for each side of a join, and for each constituent of an ANY. Which part of the
+expression waits there is told by the instances that it carries along, `N1`, `N2_1`, ...: those of the leaves of the
+part, whatever form the plan gave it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def count_waiting(expression: Expression, engine: RuntimeEngine) -> dict[Path, i
     What the first two parts of a sequence of three have detected waits at the place of the second.
     """
     counts = count_stores(engine.core.rules)
-    found = dict.fromkeys(_places(expression, ()).values(), 0)
     places = _places(expression, ())
+    found = dict.fromkeys(places.values(), 0)
     for planned, _ in engine.core.rules.rules:
         for names, node, side in _stores(planned.head.body):
             path = places.get(names)
