@@ -75,16 +75,17 @@ class MatchReader:
         for event in sorted(events, key=self._order) if len(events) > 1 else events:
             values, numbers = event.args[: len(self._variables)], event.args[len(self._variables) :]
             parts = self._parts(event, numbers)
-            bindings = {
-                name: bound(value)
+            found = {
+                name: value
                 for name, value in zip(self._variables, values, strict=True)
                 if name in self._told and (value != _ABSENT or any(numbers[i] != _ABSENT for i in self._binders[name]))
             }
-            key = (tuple(sorted(bindings.items(), key=lambda b: b[0])), _without_branches(self._expression, (), parts))
+            key = tuple(found.items()), _without_branches(self._expression, (), parts)
             if key in seen:
                 continue
             seen.add(key)
             (occurrence,) = occurrences(self._expression, (), parts)
+            bindings = {name: bound(value) for name, value in found.items()}
             yield bindings, event.start_time, event.end_time, occurrence
 
     def _order(self, event: Event) -> Any:
