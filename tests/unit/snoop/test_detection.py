@@ -215,6 +215,19 @@ def test_what_is_held_can_be_held_again() -> None:
     assert told.bindings == {"X": 1, "Y": Decimal("1.5")}
 
 
+@pytest.mark.parametrize(
+    "stamp", [0, 1_790_000_000_123_457, (1 << 51) - 1, 1 << 51, 16_000_000_000_123_457, -5_000_000_000_000_001]
+)
+def test_microseconds_are_told_apart_at_any_time(stamp: int) -> None:
+    detector = Detector(time="events")
+    registered("SEQ(shop:a(v: X), shop:b(v: Y))", detector)
+    detector.signal("a", SHOP, {"v": "1"}, at=stamp)
+    assert not detector.signal("b", SHOP, {"v": "2"}, at=stamp).told
+    ((_, told),) = detector.signal("b", SHOP, {"v": "3"}, at=stamp + 1).told
+    assert isinstance(told, Result)
+    assert (told.start, told.end) == (stamp, stamp + 1)
+
+
 def test_stamps_of_the_clock_never_repeat() -> None:
     detector = Detector()
     for clock in (5, 5, 3, 9):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Self
 
 from etalis.errors import Problem, SnapshotError
@@ -28,6 +29,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 
 _FORMAT = 1
+_EXACT = 1 << 51  # microseconds that a float of seconds tells apart
 _KEYS = {"format", "number", "expression", "provided", "state", "results", "dead", "taken", "notes"}
 
 
@@ -79,6 +81,11 @@ class RegistrationState:
     shed: int
     leaves: tuple[LeafState, ...]
     waiting: Mapping[Path, int] = field(default_factory=dict)
+
+
+def _seconds(time: int) -> float | Fraction:
+    """Return microseconds as seconds that the engine reads back as the same microseconds."""
+    return to_seconds(time) if -_EXACT < time < _EXACT else Fraction(time, 1_000_000)
 
 
 class Registration:
@@ -162,8 +169,7 @@ class Registration:
             row[first : first + 1 + len(values)] = [FILLED, *values]
             self._taken[path] += 1
         self._reader.note(stamped, fills)
-        moment = to_seconds(stamp)
-        at = moment if instance.start is None else (to_seconds(instance.start), moment)
+        at = _seconds(stamp) if instance.start is None else (_seconds(instance.start), _seconds(stamp))
         return self._engine.push(kind, *row, at=at)
 
     def _results_of(self, events: Sequence[Event]) -> list[Result]:
