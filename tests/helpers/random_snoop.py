@@ -13,7 +13,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from etalis.snoop import Argument, Expression, ExpressionVariable, Parameter, check, normal_form
-from etalis.snoop.expression import CONTEXTS, NUMBER, SNOOP, contributing_leaves, leaves
+from etalis.snoop.detection.rules import is_gathered
+from etalis.snoop.expression import CONTEXTS, NUMBER, SNOOP, contributing_leaves, leaves, walk
 
 LANGUAGE = "http://shop.example/events"
 KINDS = ("k0", "k1", "k2", "k3")
@@ -45,7 +46,9 @@ def leaf_nodes(draw: st.DrawFn, kinds: tuple[str, ...]) -> Expression:
 
 @st.composite
 def nodes(draw: st.DrawFn, depth: int, kinds: tuple[str, ...] = KINDS, root: bool = False) -> Expression:
-    usual = ["OR", "SEQ", "SEQ", "ANY", "NOT", "A"] if root else ["leaf"] * 5 + ["OR", "SEQ", "SEQ", "ANY", "A"]
+    usual = (
+        ["OR", "SEQ", "SEQ", "ANY", "NOT", "A", "ASTAR"] if root else ["leaf"] * 5 + ["OR", "SEQ", "SEQ", "ANY", "A"]
+    )
     operator = draw(st.sampled_from(usual)) if depth else "leaf"
     if operator == "leaf" or (operator == "OR" and len(kinds) < 2):
         return draw(leaf_nodes(kinds))
@@ -53,9 +56,11 @@ def nodes(draw: st.DrawFn, depth: int, kinds: tuple[str, ...] = KINDS, root: boo
         cut = draw(st.integers(1, len(kinds) - 1))
         parts = [draw(nodes(depth - 1, kinds[:cut])), draw(nodes(depth - 1, kinds[cut:]))]
     else:
-        count = 3 if operator in ("NOT", "A") else draw(st.integers(2, 3))
+        count = 3 if operator in ("NOT", "A", "ASTAR") else draw(st.integers(2, 3))
         apart = operator == "ANY" and draw(st.integers(0, 3)) > 0  # constituents must not be equal
         parts = [draw(nodes(depth - 1, (kinds[i % len(kinds)],) if apart else kinds)) for i in range(count)]
+        if operator == "ASTAR":
+            parts[1] = draw(leaf_nodes(kinds))
     parameters = (Parameter(NUMBER, value=str(draw(st.integers(1, len(parts))))),) if operator == "ANY" else ()
     return Expression(operator, SNOOP, tuple(Argument(None, part) for part in parts), (), parameters)
 
@@ -68,6 +73,7 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> Expression:
     if draw(st.integers(0, 3)) == 0:
         root = replace(root, variables=(ExpressionVariable("X", "use", VALUES[0]),))
     context, time = draw(st.sampled_from(list(CONTEXTS))), draw(st.sampled_from(["intervals", "points"]))
+    time = "intervals" if any(node.operator == "ASTAR" for _, node in walk(root)) else time
     root = replace(root, context=context, time=time)
     assume(not check(root))
     return normal_form(root)
@@ -97,7 +103,8 @@ def rule_of(expression: Expression) -> str:
 def variables_of(expression: Expression) -> list[str]:
     """Return the variables that results tell, by name."""
     uses = {v.name for v in expression.variables if v.mode == "use"}
-    found = {p.variable for _, leaf in contributing_leaves(expression) for p in leaf.parameters}
+    telling = [leaf for path, leaf in contributing_leaves(expression) if not is_gathered(expression, path)]
+    found = {p.variable for leaf in telling for p in leaf.parameters}
     return sorted(name for name in found if name is not None and name not in uses)
 
 
@@ -119,6 +126,10 @@ def _pattern(node: Expression, path: tuple[int, ...], uses: dict[str, Any], poin
             return f"({after.join(parts)})"
         case "NOT":
             return f"(({parts[0]}{after}{parts[2]}) cnot {parts[1]})"
+        case "ASTAR":
+            each, gathered = parts[1].replace("(N", "(M", 1), _number((*path, 2))
+            between = f"aggregate(list({each[each.index('(M') + 1 :].partition(',')[0]}), {each}, {gathered})"
+            return f"(({parts[0]} seq {between}) seq {parts[2]})"
         case "A":
             return f"(({parts[0]}{after}{parts[1]}) cnot {parts[2]})"
         case _:

@@ -27,6 +27,7 @@ from etalis.snoop import (
     write_text,
     write_xml,
 )
+from etalis.snoop.detection.rules import is_gathered
 from etalis.snoop.expression import CONTEXTS, Path, contributing_leaves
 from etalis.temporal.event import Event
 from helpers.examples import by_day
@@ -60,9 +61,14 @@ def detected(expression: Expression, stream: list[Signalled], cut: int | None = 
             if expression.context == "cumulative":
                 row.append(frozenset(n for numbers in parts.values() for n in numbers))
             else:
-                row += [parts.get(path, ["null"])[0] for path in paths]
+                row += [numbers_of(expression, path, parts) for path in paths]
             found.append((*row, told.start, told.end))
     return found
+
+
+def numbers_of(expression: Expression, path: Path, parts: dict[Path, list[str]]) -> Value:
+    """The instances of a leaf as a rule tells them."""
+    return tuple(parts[path]) if path in parts and is_gathered(expression, path) else parts.get(path, ["null"])[0]
 
 
 def instances(node: Expression, path: Path, told: Contribution) -> dict[Path, list[str]]:

@@ -59,8 +59,21 @@ def _check_operators(root: Expression) -> Iterator[Problem]:
             some = f"{row.least}" if row.most == row.least else f"at least {row.least}"
             message = f"{row.name} takes {some} argument{'s' * (row.least > 1)}, not {number}"
             yield at(path, "E882", message, node.span)
+        if row.gathered is not None and number == row.most:
+            yield from _check_gathered(root, path, node, row.gathered)
         if node.literal is not None:
             yield at(path, "E882", f"{row.name} has no literal", node.span, "a literal makes an opaque expression")
+
+
+def _check_gathered(root: Expression, path: Path, node: Expression, place: int) -> Iterator[Problem]:
+    """Yield that what is gathered is no event, or that it would be gathered over points of time."""
+    gathered = node.arguments[place - 1].expression
+    if not gathered.is_leaf:
+        hint = "register an expression for the part, and signal what it finds"
+        yield at((*path, place), "E882", f"{node.operator} gathers events, no {gathered.operator}", gathered.span, hint)
+    if root.time == "points":
+        hint = "leave the time out: intervals"
+        yield at(path, "E882", f"{node.operator} is not defined for the time points", node.span, hint)
 
 
 def _check_languages(root: Expression) -> Iterator[Problem]:

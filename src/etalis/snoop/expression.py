@@ -105,6 +105,7 @@ class Operator:
     most: int | None
     parameter: str | None = None
     absent: int | None = None  # which argument must not occur
+    gathered: int | None = None  # which argument is all of its occurrences
 
 
 OPERATORS = {
@@ -116,6 +117,7 @@ OPERATORS = {
         Operator("ALL", 1, None),
         Operator("NOT", 3, 3, absent=2),
         Operator("A", 3, 3, absent=3),
+        Operator("ASTAR", 3, 3, gathered=2),
     )
 }
 CONTEXTS = {

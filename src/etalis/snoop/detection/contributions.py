@@ -32,7 +32,11 @@ class MatchReader:
         self._variables = translation.variables
         self._leaves = translation.contributing
         self._binders = {
-            name: tuple(i for i, path in enumerate(self._leaves) if name in translation.leaves[path].outputs)
+            name: tuple(
+                i
+                for i, path in enumerate(self._leaves)
+                if name in translation.leaves[path].outputs and path not in translation.gathered
+            )
             for name in translation.variables
         }
         self._outputs = {path: columns.outputs for path, columns in translation.leaves.items()}
@@ -89,12 +93,12 @@ class MatchReader:
             yield bindings, event.start_time, event.end_time, occurrence
 
     def _order(self, event: Event) -> Any:
-        numbers = (Stamped.read(n).number if n != _ABSENT else "" for n in event.args[len(self._variables) :])
-        return [tuple(map(int, number.split("."))) if number else (_LAST,) for number in numbers]
+        told = (_read(cell) for cell in event.args[len(self._variables) :])
+        return [tuple(map(int, found[-1].number.split("."))) if found else (_LAST,) for found in told]
 
     def _parts(self, event: Event, numbers: tuple[Any, ...]) -> Parts:
         """Return the instances that each leaf contributed."""
-        found = {p: [Stamped.read(n)] for p, n in zip(self._leaves, numbers, strict=True) if n != _ABSENT}
+        found = {path: _read(cell) for path, cell in zip(self._leaves, numbers, strict=True) if cell != _ABSENT}
         if self.cumulates:
             for number in event.parts:
                 stamped, paths = self._notes.get(number, (None, ()))
@@ -116,6 +120,13 @@ class MatchReader:
         """Go on from what `notes` has returned."""
         self._pushed, kept = notes
         self._notes = {n: (Stamped.read(text), tuple(map(read_path, paths))) for n, text, paths in kept}
+
+
+def _read(cell: Any) -> list[Stamped]:
+    """Return the instances that the head tells of a leaf: one, those of a list, or none."""
+    if cell == _ABSENT:
+        return []
+    return [Stamped.read(text) for text in cell] if isinstance(cell, tuple) else [Stamped.read(cell)]
 
 
 def result_variables(expression: Expression, variables: Iterable[str]) -> frozenset[str]:

@@ -46,7 +46,7 @@ def _places(node: Expression, path: Path) -> Mapping[Names, Path]:
         before |= names
         if node.operator != "OR":
             found[names] = place
-        if node.operator == "SEQ":
+        if node.operator in ("SEQ", "ASTAR"):
             found[before] = place
         found |= _places(argument.expression, place)
     return found
@@ -55,5 +55,6 @@ def _places(node: Expression, path: Path) -> Mapping[Names, Path]:
 def _stores(node: p.Node) -> Iterator[tuple[Names, int, str]]:
     """Yield the stores of a plan: what is carried along there, the node, the side."""
     for side, child in enumerate(p.children(node)):
-        yield frozenset(name for name in child.exports if name.startswith("N")), id(node), f"side{side}"
+        place = "operator" if isinstance(node, p.Fold) else f"side{side}"
+        yield frozenset(name for name in child.exports if name.startswith("N")), id(node), place
         yield from _stores(child)
