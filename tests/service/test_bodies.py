@@ -216,9 +216,14 @@ def test_the_quick_way_reads_what_the_reader_of_files_reads(texts: list[str]) ->
     program = etalis.compile(PROGRAM)
     reading = reading_for(program.compiled, BodyOptions(), by_clock=False)
     body = Body(b"", reading, lambda: 0, False, ServiceLimits())
-    quick = list(JsonRows(body).read(text.encode("utf-8", "surrogatepass") for text in texts))
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    quick = list(JsonRows(body).read_texts(encoded))
+    parts = JsonRows(body).read_lines(b"\n".join(encoded))
+    together = [row for part in parts for row in (part if isinstance(part, list) else [part])]
     slow = list(read_json_lines(texts, "body", reading))
-    assert [outcome(program, row) for row in quick] == [outcome(program, row) for row in slow]
+    wanted = [outcome(program, row) for row in slow]
+    assert [outcome(program, row) for row in quick] == wanted
+    assert [outcome(program, row) for row in together] == wanted
 
 
 def outcome(program: etalis.Program, row: Any) -> Any:
