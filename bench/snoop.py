@@ -36,7 +36,8 @@ def signal(kind: str, title: str) -> bytes:
 
 def expression(left: str, right: str, artist: str = "U2") -> str:
     """Return an expression as text: a pair by title."""
-    return f'shop = "{LANGUAGE}". SEQ(shop:{left}(title: T, artist: "{artist}"), shop:{right}(title: T, artist: "{artist}"))'
+    parts = (f'shop:{each}(title: T, artist: "{artist}")' for each in (left, right))
+    return f'shop = "{LANGUAGE}". SEQ({", ".join(parts)})'
 
 
 class RawClient:
@@ -48,8 +49,11 @@ class RawClient:
     async def open(self) -> None:
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
 
-    async def send(self, method: str, path: str, body: bytes = b"", media: str = "application/xml") -> tuple[int, bytes]:
-        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {media}\r\nContent-Length: {len(body)}\r\n\r\n"
+    async def send(
+        self, method: str, path: str, body: bytes = b"", media: str = "application/xml"
+    ) -> tuple[int, bytes]:
+        what = f"Content-Type: {media}\r\nContent-Length: {len(body)}"
+        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{what}\r\n\r\n"
         self.writer.write(head.encode() + body)
         lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         length = next((int(line[15:]) for line in lines if line.lower().startswith("content-length:")), 0)

@@ -181,11 +181,14 @@ def test_an_expression_in_other_notations() -> None:
         xml = await client.post("/snoop/convert?to=xml", content=PAIR, headers=TEXT)
         plain = await client.post("/snoop/convert?to=json", content=xml.content, headers=XML)
         text = await client.post("/snoop/convert?to=text", json=plain.json())
-        assert "SEQ(shop:cd(t: T)," in text.text.replace('"http://s"', "shop") or "SEQ(" in text.text
-        broken = await client.post("/snoop/convert?to=xml", content='shop = "http://s".\nSEQ(shop:cd(t: T))', headers=TEXT)
+        assert "SEQ(" in text.text
+        assert (await client.post("/snoop/convert?to=json", content=text.text, headers=TEXT)).json() == plain.json()
+        short = 'shop = "http://s".\nSEQ(shop:cd(t: T))'
+        broken = await client.post("/snoop/convert?to=xml", content=short, headers=TEXT)
         assert broken.status_code == 422
         assert broken.json()["problems"][0]["code"] == "E882"
-        assert (await client.post("/snoop/convert?to=xml", content="SEQ(", headers=TEXT)).json()["problems"][0]["line"] == 1
+        broken = await client.post("/snoop/convert?to=xml", content="SEQ(", headers=TEXT)
+        assert (broken.status_code, broken.json()["problems"][0]["line"]) == (400, 1)
         assert (await client.post("/snoop/convert?to=pdf", content=PAIR, headers=TEXT)).status_code == 400
         schema = await client.get("/schema/snoop-r.xsd")
         assert (schema.status_code, schema.headers["content-type"]) == (200, "application/xml")
@@ -294,7 +297,8 @@ def test_an_engine_is_a_language(tmp_path: Path) -> None:
         await client.post("/engines/bank/events", json=row)
 
     async def call(client: httpx.AsyncClient, card: str) -> None:
-        await client.post("/snoop/signals", json={"operator": "call", "language": "http://s", "parameters": {"card": card}})
+        row = {"operator": "call", "language": "http://s", "parameters": {"card": card}}
+        await client.post("/snoop/signals", json=row)
 
     async def settled(client: httpx.AsyncClient) -> None:
         for _ in range(200):
@@ -349,7 +353,8 @@ class Outside:
         self.slept: list[float] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.asked.append((request.method, f"{request.headers['host']}{request.url.path}", request.content, request.headers))
+        place = f"{request.headers['host']}{request.url.path}"
+        self.asked.append((request.method, place, request.content, request.headers))
         status, headers = self.answer(request)
 
         async def nothing() -> AsyncIterator[bytes]:
@@ -451,9 +456,7 @@ def test_results_are_called_back_in_order_and_signed(tmp_path: Path) -> None:
     outside = Outside(lambda r: (200, {}))
 
     async def work(client: httpx.AsyncClient) -> None:
-        answer = await client.post(
-            "/snoop/expressions?callback=https://client.example/hook", content=ONE, headers=TEXT
-        )
+        answer = await client.post("/snoop/expressions?callback=https://client.example/hook", content=ONE, headers=TEXT)
         uri = answer.headers["location"]
         await client.post("/snoop/signals", json=[cd("a"), cd("b")], headers={"traceparent": TRACE})
         await client.service.snoop.callbacks[1].idle()
@@ -497,7 +500,9 @@ def test_what_was_not_taken_is_sent_after_a_restart(tmp_path: Path) -> None:
     run(after, data=tmp_path / "data", snoop=outside.options())
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1/x", "https://127.0.0.1/x", "https://evil.example/x", "http://client.example/x"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1/x", "https://127.0.0.1/x", "https://evil.example/x", "http://client.example/x"]
+)
 def test_a_callback_to_an_address_that_is_not_allowed_is_refused(url: str) -> None:
     outside = Outside(lambda r: (200, {}))
 

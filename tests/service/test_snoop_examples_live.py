@@ -62,9 +62,7 @@ class LiveServer:
 @pytest.fixture(scope="module")
 def servers() -> Iterator[dict[str, LiveServer]]:
     options = {
-        time: SnoopOptions(
-            settings=SnoopSettings(time=time), providers=(Provider(PREFIXES["push"], None), Provider(SHOP + "#push", None))
-        )
+        time: SnoopOptions(settings=SnoopSettings(time=time), providers=(Provider(PREFIXES["push"], None),))
         for time in ("events", "clock")
     }
     with live(snoop=options["events"]) as events, live(snoop=options["clock"], clock=StandingClock(0)) as clock:
@@ -222,4 +220,3 @@ def test_a_broken_example_is_refused_whole(example: SnoopExample, servers: dict[
         assert answer.status_code in (400, 422)
         assert all(code in answer.text for code in example.error.split())
         assert client.get("/snoop/expressions").json()["expressions"] == []
-

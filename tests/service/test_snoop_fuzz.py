@@ -9,7 +9,6 @@ import asyncio
 import json
 import random
 
-import httpx
 import pytest
 
 from etalis.service.host import Service
@@ -17,15 +16,18 @@ from helpers.service import URL, StandingClock, served
 from helpers.snoop_examples import snoop_examples
 
 EXPRESSION = 'shop = "http://s". SEQ(shop:cd(t: T), shop:dvd(t: T^^xsd:integer)) with A = "U2" context chronicle'
-REGISTER = """<register xmlns="urn:etalis:snoop-r:1" callback="https://client.example/x"><expression operator="ANY"
- language="http://snoop-r.org" context="recent" time="points"><having><parameter name="numberToDetect" value="2"/></having>
- <argument name="left"><solve><expression operator="cd" language="http://s"><with><Variable name="T" mode="bind"/>
- <Variable name="A" mode="use"><literal>U2</literal></Variable></with><having><parameter name="t" bindVar="T"/>
- <parameter name="a" bindVar="A" type="xsd:integer"/></having></expression></solve></argument><argument><expression
- language="http://languages.org/prolog"><literal type="text">p(X)</literal></expression></argument></expression></register>"""
-SIGNALS = """<signals xmlns="urn:etalis:snoop-r:1"><signal operator="cd" language="http://s" at="2026-03-02T09:00:00Z" id="a">
- <parameter name="t" value="Boy"/></signal><signal evaluation="/snoop/expressions/1/leaves/1"><bindings><tuple><Variable
- name="T"><literal>x</literal></Variable></tuple></bindings></signal><end evaluation="/snoop/expressions/1/leaves/2"/>
+REGISTER = """<register xmlns="urn:etalis:snoop-r:1" callback="https://client.example/x">
+ <expression operator="ANY" language="http://snoop-r.org" context="recent" time="points">
+ <having><parameter name="numberToDetect" value="2"/></having><argument name="left"><solve>
+ <expression operator="cd" language="http://s"><with><Variable name="T" mode="bind"/><Variable name="A" mode="use">
+ <literal>U2</literal></Variable></with><having><parameter name="t" bindVar="T"/>
+ <parameter name="a" bindVar="A" type="xsd:integer"/></having></expression></solve></argument><argument>
+ <expression language="http://languages.org/prolog"><literal type="text">p(X)</literal></expression></argument>
+ </expression></register>"""
+SIGNALS = """<signals xmlns="urn:etalis:snoop-r:1">
+ <signal operator="cd" language="http://s" at="2026-03-02T09:00:00Z" id="a"><parameter name="t" value="Boy"/></signal>
+ <signal evaluation="/snoop/expressions/1/leaves/1"><bindings><tuple><Variable name="T"><literal>x</literal></Variable>
+ </tuple></bindings></signal><end evaluation="/snoop/expressions/1/leaves/2"/>
  <failure evaluation="/snoop/expressions/1/leaves/1" code="E1">gone</failure></signals>"""
 PLAIN = {"operator": "SEQ", "arguments": [
     {"operator": "cd", "language": "http://s", "having": {"t": {"bindVar": "T", "type": "xsd:integer"}}},
@@ -35,12 +37,15 @@ ROWS = [
     {"operator": "cd", "language": "http://s", "parameters": {"t": 1, "u": None}, "at": "7", "id": "x"},
     {"evaluation": "/snoop/expressions/1/leaves/1", "bindings": [{"T": "1"}]}, {"end": {"evaluation": "/x"}},
 ]  # fmt: skip
-CLOUD = {"specversion": "1.0", "type": "cd", "source": "http://s", "id": "1", "time": "2026-03-02T09:00:00Z", "data": {"t": 1}}
+CLOUD = {
+    "specversion": "1.0", "type": "cd", "source": "http://s", "id": "1", "time": "2026-03-02T09:00:00Z", "data": {"t": 1},
+}  # fmt: skip
 PIECES = [
-    "<", ">", "&", "&lt;", "&#0;", "&#x110000;", "<!--", "]]>", "<![CDATA[", "<?x?>", "<!DOCTYPE a>", "\x00", "\x1b", "\ud800",
-    "é", "𝄞", '"', "'", "{", "}", "[", "]", ",", ":", "null", "1e999", "-0", "9" * 400, "NaN", "(" * 300, "SEQ(", "ANY(0, ",
-    "PLUS(", "^^xsd:date", "xsd:integer", "http://snoop-r.org", "urn:etalis:snoop-r:1", "bindVar", "mode=\"bind\"", "*/", "%",
-    "..", "/leaves/0", "/leaves/1.1.1", "expressions/99999999999999999999", "<literal/>", "<expression/>", "\\", "\n", "\t", "",
+    "<", ">", "&", "&lt;", "&#0;", "&#x110000;", "<!--", "]]>", "<![CDATA[", "<?x?>", "<!DOCTYPE a>", "\x00", "\x1b",
+    "\ud800", "é", "𝄞", '"', "'", "{", "}", "[", "]", ",", ":", "null", "1e999", "-0", "9" * 400, "NaN", "(" * 300,
+    "SEQ(", "ANY(0, ", "PLUS(", "^^xsd:date", "xsd:integer", "http://snoop-r.org", "urn:etalis:snoop-r:1", "bindVar",
+    'mode="bind"', "*/", "%", "..", "/leaves/0", "/leaves/1.1.1", "expressions/99999999999999999999", "<literal/>",
+    "<expression/>", "\\", "\n", "\t", "",
 ]  # fmt: skip
 ROUTES = [
     ("POST", "/snoop/expressions", ("application/xml", "application/json", "text/plain")),
@@ -89,7 +94,7 @@ def send_spoilt(count: int, seed: int) -> None:
                 method, path, medias = rng.choice(ROUTES)
                 media = rng.choice(medias)
                 body = spoil(rng.choice(SEEDS[media]), rng)
-                answer: httpx.Response = await client.request(method, path, content=body, headers={"content-type": media})
+                answer = await client.request(method, path, content=body, headers={"content-type": media})
                 assert answer.status_code < 500, (method, path, media, body, answer.text)
                 if answer.status_code >= 400:
                     assert answer.content, body

@@ -22,6 +22,7 @@ from etalis.service.expressions.reading import (
 )
 from etalis.service.expressions.result_log import ResultEntry
 from etalis.service.expressions.snoop_service import SnoopService, no_expression
+from etalis.service.http.bodies_of_calls import NewTime
 from etalis.service.http.call import JSON, RouteCall, answer, raw_answer
 from etalis.service.http.match_calls import EVENT_STREAM, MOST_AT_ONCE, MOST_WAIT, NumberedStream, first_number
 from etalis.service.kept import Ended, LostMatches
@@ -172,10 +173,7 @@ def write_result_event(event: ResultEntry | LostMatches | Ended) -> bytes:
 @in_its_language
 async def advance_signals(call: RouteCall) -> Response:
     """Say that nothing up to a time is to come."""
-    given = call.read(dict[str, Any]).get("to")
-    if isinstance(given, bool) or not isinstance(given, str | int | float):
-        raise MalformedError("E864", "there is no time `to` in the body", '{"to": "2026-03-02T09:00:00Z"}')
-    await snoop_of(call).advance(read_moment(str(given)))
+    await snoop_of(call).advance(read_moment(str(call.read(NewTime).to)))
     return Response(status_code=204)
 
 
