@@ -226,7 +226,7 @@ def test_a_disk_that_takes_nothing_refuses_and_detects_nothing(tmp_path: Path) -
             large = [cd("x" * 9_000) for _ in range(5)]
             answer = await client.post("/snoop/signals", json=large)
             assert answer.status_code == 503
-            assert answer.json()["problems"][0]["code"] == "E840"
+            assert answer.json()["problems"][0]["code"] == "E810"
             assert await results(client, 2) == ["1 Boy", "2 War", "3 Boy"]
             connection.execute("PRAGMA max_page_count = 100000").close()
             assert (await client.post("/snoop/signals", json=large)).json()["taken"] == 5

@@ -110,7 +110,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         takes=SIGNAL_TYPES,
     ),
     Endpoint(
-        "POST", "/snoop/advance", snoop_calls.advance_signals, "signal", "say that nothing earlier is to come", (_DONE,),
+        "POST", "/snoop/advance", snoop_calls.advance_signals, "signal", "say that nothing earlier comes", (_DONE,),
         body=bodies.NewTime, gives=(),
     ),
     Endpoint("GET", "/snoop/graph", snoop_calls.show_graph, "read", "return the event graph of the expressions"),
