@@ -17,6 +17,7 @@ from etalis.errors import EtalisError, Problem
 from etalis.service.host import Service
 from etalis.service.http.call import RouteCall
 from etalis.service.http.idempotency import FirstAnswers
+from etalis.service.http.kept_answers import KeptAnswers
 from etalis.service.http.openapi import PROBLEM
 from etalis.service.http.routes import ENDPOINTS, Endpoint
 from etalis.service.matches import encode
@@ -49,8 +50,9 @@ def make_app(service: Service, *, endpoints: Iterable[Endpoint] = ENDPOINTS, mor
     by_path: dict[str, dict[str, Endpoint]] = {}
     for endpoint in endpoints:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-    answers: FirstAnswers[Response] = FirstAnswers()
-    routes = [Route(path, Resource(service, several, answers)) for path, several in by_path.items()]
+    kept = KeptAnswers(service)
+    answers: FirstAnswers[Response] = FirstAnswers(keep=kept.keep)
+    routes = [Route(path, Resource(service, several, answers, kept)) for path, several in by_path.items()]
     return Router([*more, *routes], redirect_slashes=False, default=_Nowhere(service), lifespan=lifespan)
 
 
@@ -72,10 +74,13 @@ class _Nowhere:
 class Resource:
     """What answers at one path, by method."""
 
-    def __init__(self, service: Service, endpoints: Mapping[str, Endpoint], answers: FirstAnswers[Response]) -> None:
+    def __init__(
+        self, service: Service, endpoints: Mapping[str, Endpoint], answers: FirstAnswers[Response], kept: KeptAnswers
+    ) -> None:
         self.service = service
         self.endpoints = endpoints
         self.answers = answers
+        self.kept = kept
         self.methods = ", ".join(sorted({*endpoints, *(["HEAD"] if "GET" in endpoints else [])}))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -107,6 +112,7 @@ class Resource:
         key = request.headers.get("idempotency-key") if method == "POST" else None
         if key is None:
             return await endpoint.call(call)
+        self.kept.recall(self.answers)
         asked = b"\0".join((request.url.path.encode(), str(request.query_params).encode(), call.media.encode(), body))
         found, repeated = await self.answers.answer(client.name, key, asked, partial(_answered, endpoint, call), _final)
         if not repeated:
