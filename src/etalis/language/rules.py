@@ -104,7 +104,10 @@ def reaction_rules(program: s.Tree) -> tuple[s.Rule, ...]:
     apart = label_properties(program)
     several = [item for item in program.items if isinstance(item, s.Reaction)]
     rules = [lift(_hidden(reaction, number))[0] for number, reaction in enumerate(several, 1)]
-    return tuple(_with_properties(rule, apart) for rule in rules)
+    return tuple(
+        rule if reaction.part is not None else _with_properties(rule, apart)
+        for reaction, rule in zip(several, rules, strict=True)
+    )
 
 
 def reactions(program: s.Tree) -> tuple[s.Reaction, ...]:

@@ -18,6 +18,7 @@ from etalis.language.check.outline import Outline
 from etalis.language.flags import Settings, settings
 from etalis.language.outer.strata import MadeAtom, find_levels, find_stages
 from etalis.language.reactive.reactions import refuse_uncorrected
+from etalis.language.reactive.sagas import written_out
 from etalis.language.read.imports import Reader
 from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
@@ -84,7 +85,8 @@ class CompiledProgram:
     """A checked program, and the knowledge that the host adds to it."""
 
     def __init__(self, tree: Tree, problems: tuple[Problem, ...], settings: Settings, *, strict: bool = False) -> None:
-        self.tree = tree
+        self.written = tree
+        self.tree = tree = written_out(tree)
         self.name = "<program>"  # by which keys of effects and outboxes know it
         self.settings = settings
         self.rules: tuple[Rule, ...] = running_rules(tree)

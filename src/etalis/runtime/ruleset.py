@@ -25,6 +25,7 @@ from etalis.language.outer.check_outer import find_cycles
 from etalis.language.reactive.check_constraints import no_properties
 from etalis.language.reactive.constraints import tells_violation
 from etalis.language.reactive.reach import has_effects, raises_later
+from etalis.language.reactive.sagas import begins_to_wait
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import event_rules, events_in, knowledge_changes, label_properties
 from etalis.language.same_rule import fits
@@ -153,11 +154,14 @@ class RuleSet:
         self.compile()
 
     def _find_numbered(self) -> frozenset[int]:
-        """Return the rules of reactions whose matches are told from equal ones: what they do outside has keys."""
+        """Return the rules of reactions whose matches are told from equal ones: by their keys outside, or in waits."""
         outline = Outline(self.program.tree)
         hidden = [planned.number for planned, _ in self.rules if planned.head.hidden]
         pairs = zip(hidden, self.program.reactions, strict=True)
-        return frozenset(n for n, reaction in pairs if any(has_effects(a, outline) for a in actions_of(reaction)))
+        return frozenset(
+            n for n, reaction in pairs
+            if begins_to_wait(reaction) or any(has_effects(a, outline) for a in actions_of(reaction))
+        )  # fmt: skip
 
     def _begin_record(self) -> KeptPast:
         """Return what keeps the past for explanations: as far as its own horizon, else that of late events."""

@@ -68,4 +68,4 @@ class RuleTexts:
 
 def program_digest(core: Core) -> str:
     """Return what tells a program from others."""
-    return f"sha256:{sha256(print_program(core.program.tree).encode()).hexdigest()}"
+    return f"sha256:{sha256(print_program(core.program.written).encode()).hexdigest()}"

@@ -78,7 +78,7 @@ def plan_detection(
     answers = program_answers(program, refreshed=refreshed)
     output = plan_output(program, intake, form, options.unit, atom=atom, answers=answers)
     rows = slot_rows(slots, {x.tag for x in layouts})
-    text, told = print_program(program.tree), pack(program)
+    text, told = print_program(program.written), pack(program)
     settings = replace(intake.settings, max_ahead=None)  # a shard knows nothing of the times of others
     job = Job(
         text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE, strict=strict,
