@@ -152,7 +152,7 @@ class _Cutter:
         """Yield what is done when it comes, and when it does not."""
         node, waits = place.node, place.waits
         head = s.EventPattern(place.mark, place.carried)
-        pattern = s.Within(s.Binary("seq", head, node.pattern, node.span), node.duration, node.span)
+        pattern = s.Within(_behind(head, node.pattern), node.duration, node.span)
         known = place.known | bindings(node.pattern)[id(node.pattern)].perhaps
         kept = tuple(p for p in waits.reaction.properties if p.name == "priority")
         of = replace(
@@ -244,6 +244,18 @@ class _Cutter:
         end = s.Compound(_ENDS + mark.removeprefix(_WAITS), (s.Const(SAGA), *kept))
         begin = s.Compound(mark, (s.Const(SAGA), *kept))
         return s.Composed("seq", s.Raise(begin, None, node.span), s.Raise(end, after, node.span))
+
+
+def _behind(mark: s.EventPattern, pattern: s.Pattern) -> s.Pattern:
+    """Return a pattern that follows an event; the conditions on the whole of it see the event, too."""
+    conditions: list[s.Condition] = []
+    while isinstance(pattern, s.Condition):
+        conditions.append(pattern)
+        pattern = pattern.pattern
+    found: s.Pattern = s.Binary("seq", mark, pattern, pattern.span)
+    for condition in reversed(conditions):
+        found = replace(condition, pattern=found)
+    return found
 
 
 class _Waits:
