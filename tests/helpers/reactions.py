@@ -39,7 +39,15 @@ STEPS = (
 BOUND = ("q(X, V) seq ins(p(V))", "(p(V), V > 1) seq del(p(V))", "p(V) seq raise(c(V))", "q(V, X) seq set(q(V, 0))")
 
 
-AWAITED = ("b(X)", "b(_)", "a(X) seq b(Y)", "(b(Y) where Y > X)", "d(X)", "(a(X) or b(X))", "a(_) seq (not b(X) within 1)")
+AWAITED = (
+    "b(X)",
+    "b(_)",
+    "a(X) seq b(Y)",
+    "(b(Y) where Y > X)",
+    "d(X)",
+    "(a(X) or b(X))",
+    "a(_) seq (not b(X) within 1)",
+)
 
 
 def waiting(random: Random, depth: int) -> str:

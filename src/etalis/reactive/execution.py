@@ -31,7 +31,6 @@ class Label:
         later = "" if self.after is None else f",after({format_value(self.after)})"
         return f"{self.kind}({text}{later})"
 
-
     @property
     def wait(self) -> Literal["", "begins", "ends"]:
         """Whether it is the step with which an action begins to wait, or has its wait end later."""

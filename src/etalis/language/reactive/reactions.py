@@ -67,9 +67,9 @@ def _constraints(outline: Outline) -> Iterator[Problem]:
 
 def _awaits(outline: Outline) -> Iterator[Problem]:
     """Yield what waits where everything must be done at once, as inside `par`, and what waits without end."""
-    for key in find_recursive(outline.actions):
-        clause = next(c for c in outline.actions[key] if waits(c.body, waiting_actions(outline.actions)))
-        message = f"{kind(*key)} waits and calls itself: nothing says how often"
+    for again in find_recursive(outline.actions):
+        clause = next(c for c in outline.actions[again] if waits(c.body, waiting_actions(outline.actions)))
+        message = f"{kind(*again)} waits and calls itself: nothing says how often"
         yield Problem("E283", message, clause.head.span, "raise an event in place of the call, and react to it")
     for item in outline.program.items:
         undo = item.undo if isinstance(item, s.Reaction) else None

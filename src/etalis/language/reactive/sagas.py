@@ -304,7 +304,8 @@ def _with_terms(action: s.Action, change: Callable[[s.Term], s.Term]) -> s.Actio
         return replace(node, pattern=rewrite(node.pattern, change_part)) if isinstance(node, s.Await) else node
 
     def change_part(node: s.Pattern) -> s.Pattern:
-        return _changed(node, PARTS[type(node)].terms, change)
+        found: s.Pattern = _changed(node, PARTS[type(node)].terms, change)
+        return found
 
     return rewrite_action(action, change_node)
 

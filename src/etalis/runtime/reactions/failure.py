@@ -40,7 +40,8 @@ def failure_of(
     label: str, bindings: Mapping[str, Value], interval: tuple[int, int], refusal: Refusal, number: int | None = None
 ) -> Failure:  # fmt: skip
     """Return the error that says it."""
-    named = ", ".join(f"{name} = {format_value(value)}" for name, value in bindings.items() if " " not in name)
+    bindings = {name: value for name, value in bindings.items() if " " not in name}  # those of a text
+    named = ", ".join(f"{name} = {format_value(value)}" for name, value in bindings.items())
     start, end = map(show_moment, interval)
     when = f"at {end}" if start == end else f"on [{start}, {end}]"
     steps = steps_of(refusal.reached)
@@ -51,7 +52,7 @@ def failure_of(
     span = None if refusal.error is None else refusal.error.problems[0].span
     problem = Problem("E515", message, span, hint)
     found = Failure(
-        problem, label, {name: value for name, value in bindings.items() if " " not in name}, (to_seconds(interval[0]), to_seconds(interval[1])), number, steps,
+        problem, label, dict(bindings), (to_seconds(interval[0]), to_seconds(interval[1])), number, steps,
         refusal.failed, refusal.why,
     )  # fmt: skip
     found.kind = (label, "reaction", refusal.why)

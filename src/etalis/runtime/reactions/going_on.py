@@ -6,9 +6,8 @@ is taken back: its effects are compensated, last first, then what stands behind 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from etalis.data.values import Struct, Value
 from etalis.reactive.effects.ledger import Ledger
@@ -17,9 +16,6 @@ from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.effects.transaction import Branch, Transaction
 from etalis.reactive.execution import Label
 from etalis.runtime.state import Raw
-
-if TYPE_CHECKING:
-    from etalis.runtime.reactions.transaction import ReactionTurn
 
 
 def begin(raw: Raw, label: str, number: int, branch: Branch) -> Saga:
@@ -50,15 +46,3 @@ def compensate(saga: Saga, ledger: Ledger, sink: EffectSink, *, but: str | None 
             ledger.put(found)
             is_undone = is_undone and found.state != "stuck"
     return is_undone
-
-
-def give_up(turn: ReactionTurn, saga: Saga, raw: Raw, values: Mapping[str, Value | None]) -> None:
-    """Take back all that a saga has done; what cannot be is left to a person."""
-    context = turn.context
-    compensate(saga, context.ledger, context.sink)
-    if turn.undo is None:
-        undone = not saga.changed
-    else:
-        undone = turn.undo_now(raw, tuple(values.get(name) for name in turn.undo.inputs))
-    if not undone:
-        context.ledger.put(replace(saga.transactions[-1], state="stuck"))

@@ -7,7 +7,7 @@ Where an effect fails, the facts go back, and another path is looked for on whic
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from etalis.data.values import Value, format_value
@@ -17,15 +17,15 @@ from etalis.language.steps import Occur
 from etalis.language.syntax import EventDeclaration, SagaPart
 from etalis.logic.state.state_store import StateStore
 from etalis.reactive.effects.ledger import Ledger
+from etalis.reactive.effects.sagas import Saga
 from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.effects.transaction import Branch, Cause, Transaction, make_transaction
-from etalis.reactive.effects.sagas import Saga
 from etalis.reactive.execution import Execution, Failed, Label, steps_of
 from etalis.reactive.search import Prepared
 from etalis.runtime.codegen.conditions import to_moment
 from etalis.runtime.reactions.failure import Refusal, failure_of
 from etalis.runtime.reactions.going_on import begin as begin_saga
-from etalis.runtime.reactions.going_on import give_up, went_on, with_name
+from etalis.runtime.reactions.going_on import compensate, went_on, with_name
 from etalis.runtime.reactions.raising import RaisedLater
 from etalis.runtime.state import Raw, State
 from etalis.temporal.event import EventKind
@@ -143,13 +143,19 @@ class ReactionTurn:
             self._fail(raw, Refusal((), part.text, "no execution"))
         elif self._execute(raw, self.action, values, saga=saga):
             return
-        give_up(self, saga, raw, dict(zip([self.names[place] for place in self.given], values, strict=True)))
+        self._give_up(saga, raw, values)
 
-    def undo_now(self, raw: Raw, values: tuple[Value | None, ...]) -> bool:
-        """Execute what undoes the action; tell whether that was possible."""
-        assert self.undo is not None
-        self.context.take_back()
-        return self._execute(raw, self.undo, values, raw[0])
+    def _give_up(self, saga: Saga, raw: Raw, values: tuple[Value | None, ...]) -> None:
+        """Take back all that a saga has done; what cannot be is left to a person."""
+        context = self.context
+        compensate(saga, context.ledger, context.sink)
+        undone = not saga.changed
+        if self.undo is not None:
+            context.take_back()
+            named = dict(zip([self.names[place] for place in self.given], values, strict=True))
+            undone = self._execute(raw, self.undo, tuple(named.get(name) for name in self.undo.inputs), raw[0])
+        if not undone:
+            context.ledger.put(replace(saga.transactions[-1], state="stuck"))
 
     def take_back(self, transaction: Transaction, now: int) -> bool:
         """Undo what a transaction did with facts; tell whether that was possible."""
