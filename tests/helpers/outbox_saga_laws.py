@@ -10,7 +10,8 @@ from helpers.outbox_engine_laws import World
 
 RENT = """
 :- state held/2 key 1.
-rent rule: on want(C, I) do ins(held(I, C)) seq effect(book(C, 1)) seq await(paid(C, N) within 10) seq effect(ship(I, N))
+rent rule: on want(C, I)
+  do ins(held(I, C)) seq effect(book(C, 1)) seq await(paid(C, N) within 10) seq effect(ship(I, N))
   undo del(held(I, C)).
 """
 

@@ -17,12 +17,14 @@ from etalis.language.check.effects import acts_on_run, find_effects, reads_clock
 from etalis.language.check.outline import Outline
 from etalis.language.flags import Settings, settings
 from etalis.language.outer.strata import MadeAtom, find_levels, find_stages
+from etalis.language.reactive.reach import has_effects
 from etalis.language.reactive.reactions import refuse_uncorrected
-from etalis.language.reactive.sagas import written_out
+from etalis.language.reactive.sagas import begins_to_wait, written_out
 from etalis.language.read.imports import Reader
 from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
 from etalis.language.syntax import Reaction, Rule, Tree, Trigger
+from etalis.language.traversal import actions_of
 from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
 from etalis.logic.knowledge.loaders import LoadedRows
@@ -198,6 +200,15 @@ class CompiledProgram:
         for reaction in self.reactions:
             name = "a reaction" if reaction.label is None else f"the reaction {reaction.label}"
             yield Problem("E290", f"{name} cannot run {where}", reaction.span, hint)
+
+    def refuse_taking_back(self, where: str) -> Iterator[Problem]:
+        """Yield the reactions that wait, where effects are made and nothing takes them back if the wait ends."""
+        outline = Outline(self.tree)
+        for reaction in self.reactions:
+            if begins_to_wait(reaction) and any(has_effects(action, outline) for action in actions_of(reaction)):
+                name = "a reaction" if reaction.label is None else f"the reaction {reaction.label}"
+                hint = "wait in an engine, or raise an event and let a second reaction make the effects"
+                yield Problem("E290", f"{name} waits, and nothing {where} takes effects back", reaction.span, hint)
 
     def check_rules(self, rules: Iterable[Rule]) -> None:
         """Check rules that come at run time beside those the program has."""

@@ -52,6 +52,16 @@ def stream(seed: int, size: int = 40) -> list[Event]:
     ]
 
 
+RENT = """
+:- state held/2 key 2.
+rent rule: on sold(Item, N)
+    do ins(held(Item, N)) seq await(filled(Item, M) within 2) seq del(held(Item, N)) seq raise(served(Item, M))
+    undo del(held(Item, N)) seq raise(lost(Item, N)).
+served_all(Item, N) <- served(Item, N).
+lost_all(Item, N) <- lost(Item, N).
+"""
+
+
 class Kept:
     """Takes effects as rows, in the process."""
 
@@ -127,6 +137,31 @@ def test_shards_of_a_stream_are_one_engine_and_write_each_effect_once(seed: int,
     matches, keys = expected(SHOP, events)
     assert sorted((row["event"], json.loads(row["args"]), row["start"], row["end"]) for row in found) == matches
     assert sorted(row["key"] for row in read_effects(str(tmp_path / "effects"))) == keys
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_waits_waits_in_its_shard(seed: int, tmp_path: Path) -> None:
+    events = stream(seed)
+    program = etalis.compile(RENT, name="rent")
+    plan = plan_events(program, events, policy=None, shards=3, ordered=True, staged=True)
+    assert plan is not None
+    assert plan.sharding.shards == 3
+    matches = expected(RENT, events)[0]
+    assert {name for name, *_ in matches} == {"served_all", "lost_all"}
+    found = run_shuffled(plan, events, ordered=True)
+    assert sorted((name, args, start, end) for name, args, start, end, _ in found) == matches
+    planned = plan_stream(program, events, str(tmp_path), shards=3, lateness="1 hour")
+    assert planned is not None
+    rows = run_whole(planned, events, Random(seed))
+    assert sorted((row["event"], json.loads(row["args"]), row["start"], row["end"]) for row in rows) == matches
+
+
+def test_effects_that_an_end_of_a_wait_would_take_back_are_refused(tmp_path: Path) -> None:
+    program = etalis.compile(RENT.replace("ins(held", "effect(send(Item, N)) seq ins(held"))
+    with pytest.raises(etalis.ProgramError, match="E290: the reaction rent waits, and nothing on Spark takes effects"):
+        plan_events(program, stream(1), policy=None, shards=3, ordered=True, staged=True)
+    with pytest.raises(etalis.ProgramError, match="E290"):
+        plan_stream(program, stream(1), str(tmp_path), lateness="1 hour")
 
 
 def test_reactions_are_refused_where_matches_are_taken_back(tmp_path: Path) -> None:
