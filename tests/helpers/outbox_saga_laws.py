@@ -49,7 +49,7 @@ class OutboxSagaLaws:
         engine.commit(1)
         (waiting,) = engine.transactions()
         assert waiting.state == "waiting"
-        assert waiting.path == ("ins(held(car,ann))", "effect(book(ann,1))", "await 1 of rent")
+        assert waiting.path == ("ins(held(car,ann))", "effect(book(ann,1))", "await(paid(C, N) within 10)")
 
     def test_what_was_delivered_before_the_wait_is_compensated_when_it_ends(self, rental: World) -> None:
         engine = rental.engine()

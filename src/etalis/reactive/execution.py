@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from etalis.data.values import Struct, Value, format_value
 from etalis.errors import EtalisError
-from etalis.language.reactive.sagas import begins_wait, is_of_wait
+from etalis.language.reactive.sagas import begins_wait, is_of_wait, wait_text
 
 LabelKind: TypeAlias = Literal["ins", "del", "set", "raise", "effect"]
 Why: TypeAlias = Literal["no execution", "limit", "error", "effect refused", "illegal state"]
@@ -26,7 +26,8 @@ class Label:
 
     def __str__(self) -> str:
         if self.wait == "begins":
-            return self.term.name if isinstance(self.term, Struct) else str(self.term)
+            assert isinstance(self.term, Struct)
+            return wait_text(self.term.name)
         text = format_value(self.term).replace(_WRITTEN, "_")
         later = "" if self.after is None else f",after({format_value(self.after)})"
         return f"{self.kind}({text}{later})"

@@ -19,6 +19,7 @@ from etalis.language import syntax as s
 from etalis.language.event_goals import raised_event
 from etalis.language.flags import Settings, priority_of
 from etalis.language.lower import to_logic
+from etalis.language.printer import print_action
 from etalis.language.rules import declarations, reaction_rules
 from etalis.language.steps import Occur
 from etalis.logic.solver import Solver
@@ -134,7 +135,7 @@ class ModelReactor:
         if mark != part.mark:
             return
         if part.is_end:
-            self._fail(match, "no execution", part.text, ())
+            self._fail(match, "no execution", print_action(part.awaited), ())
         elif self._execute(match, reaction.action, bindings, saga):
             return
         del self.sagas[saga]
@@ -189,7 +190,7 @@ class ModelReactor:
 
     def _wait(self, saga: Value, labels: tuple[Label, ...], effects: list[Label]) -> None:
         """Note what a saga has done, and what it waits for; one that waits for nothing is over."""
-        marks = [str(label) for label in labels if label.wait == "begins"]
+        marks = [label.term.name for label in labels if label.wait == "begins" and isinstance(label.term, Struct)]
         _, made = self.sagas.pop(saga, ("", ()))
         if marks:
             self.sagas[saga] = marks[-1], (*made, *effects)

@@ -1,10 +1,11 @@
 """Actions that wait, as reactions: an `await` becomes an event that begins the wait, and two reactions to it.
 
-`r rule: on P do A seq await(Q within d) seq B undo U` becomes `on P do A seq raise('await 1 of r'(Saga, V..))`, with an
-event raised for d later that ends the wait; `on ('await 1 of r'(Saga, V..) seq Q) within d do B`; and a reaction to the
-end, which undoes. V are the variables that may have values before. Alternatives are parted in their order, calls of
-actions that wait are written out. Law: each reaction does one transaction of the action, so what waits is an instance
-of a rule like any other. Which of the two comes first goes on: `Saga` tells (definition 24.41).
+`r rule: on P do A seq await(Q within d) seq B undo U` becomes three reactions. The first does A and raises an event,
+and another one for d later: `on P do A seq raise(await 1 of r(Saga, V..))`. The second goes on, `on (await 1 of
+r(Saga, V..) seq Q) within d do B`, and the third comes at the end of the wait, which undoes. V are the variables that
+may have values before. Alternatives are parted in their order, calls of actions that wait are written out. Law: each
+reaction does one transaction of the action, so what waits is an instance of a rule like any other. Which of the two
+comes first goes on: `Saga` tells (definition 24.41).
 """
 
 from __future__ import annotations
@@ -39,13 +40,18 @@ from etalis.language.traversal import (
 )
 
 SAGA = "Saga of the reaction"  # no variable of a text has a blank
-_WAITS, _ENDS = "await ", "end of await "
+_WAITS, _ENDS = "await(", "end of await("
 _MOST = 500  # places where one reaction may wait
 
 
 def begins_wait(event: str) -> bool:
     """Tell whether an event begins the wait of an action."""
     return event.startswith(_WAITS)
+
+
+def wait_text(event: str) -> str:
+    """Return how the wait was written that an event begins."""
+    return event.rpartition(" at ")[0]
 
 
 def is_of_wait(event: str) -> bool:
@@ -119,6 +125,18 @@ def up_to_wait(action: s.Action, tree: s.Tree) -> s.Action:
     return next(iter(_Cutter(tree).reactions(probe, "asked"))).action
 
 
+def as_written(action: s.Action, reactions: Sequence[s.Reaction]) -> s.Action:
+    """Return the action of a reaction that is written out, with `await` where it begins to wait."""
+    awaited = {reaction.part.mark: reaction.part.awaited for reaction in reactions if reaction.part is not None}
+
+    def change(node: s.Action) -> s.Action:
+        raised = node.left if isinstance(node, s.Composed) else None
+        key = indicator(raised.event) if isinstance(raised, s.Raise) else None
+        return node if key is None else awaited.get(key[0], node)
+
+    return rewrite_action(action, change)
+
+
 class _Cutter:
     """Cuts the actions of one program where they wait."""
 
@@ -159,12 +177,10 @@ class _Cutter:
             waits.reaction, condition=None, otherwise=None, undo=waits.undo, label=waits.label,
             properties=(*kept, s.Property("policy", s.Const("unrestricted"))),
         )  # fmt: skip
-        text = print_action(node)
-        yield replace(
-            of, pattern=pattern, action=self._cut(place.rest, known, waits), part=s.SagaPart(place.mark, text)
-        )
+        going_on = self._cut(place.rest, known, waits)
+        yield replace(of, pattern=pattern, action=going_on, part=s.SagaPart(place.mark, node))
         end = s.EventPattern(_ENDS + place.mark.removeprefix(_WAITS), place.carried)
-        yield replace(of, pattern=end, action=s.Skip(), part=s.SagaPart(place.mark, text, is_end=True))
+        yield replace(of, pattern=end, action=s.Skip(), part=s.SagaPart(place.mark, node, is_end=True))
 
     def _cut(self, parts: Sequence[s.Action], known: frozenset[str], waits: _Waits) -> s.Action:
         """Return actions in sequence, up to where they wait."""
@@ -236,7 +252,7 @@ class _Cutter:
         used = names(pattern_variables(node.pattern)).union(*(names(action_variables(part)) for part in rest))
         if waits.undo is not None:
             used |= names(action_variables(waits.undo))
-        mark = f"{_WAITS}{len(waits.places) + 1} of {waits.label}"
+        mark = f"{print_action(node)} at {len(waits.places) + 1} of {waits.label}"
         kept = tuple(s.Var(name) for name in sorted(known & used))
         waits.places.append(_Place(node, mark, tuple(rest), known, (s.Var(SAGA), *kept), waits))
         seconds, left = divmod(node.duration, 1_000_000)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from etalis.errors import Span
-from etalis.language.syntax.actions import Action
+from etalis.language.syntax.actions import Action, Await
 from etalis.language.syntax.patterns import Pattern, Property
 from etalis.language.syntax.terms import Term, place
 
@@ -38,13 +38,13 @@ class Always:
 
 @dataclass(frozen=True, slots=True)
 class SagaPart:
-    """Of a reaction that goes on where another waits: the event that began the wait, and how the wait was written.
+    """Of a reaction that goes on where another waits: the event that began the wait, and what is awaited.
 
     At `is_end` of the wait nothing goes on: what was done is undone.
     """
 
     mark: str
-    text: str
+    awaited: Await
     is_end: bool = False
 
 

@@ -32,7 +32,7 @@ def with_name(saga: Saga, label: Label) -> Value:
 
 def went_on(saga: Saga, done: Transaction, labels: Sequence[Label], ledger: Ledger) -> None:
     """Note that a saga has done another transaction, at the end of which it may wait."""
-    marks = [str(label) for label in labels if label.wait == "begins"]
+    marks = [label.term.name for label in labels if label.wait == "begins" and isinstance(label.term, Struct)]
     ledger.sagas.put(replace(saga, mark=marks[-1] if marks else "", transactions=(*saga.transactions, done)))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from etalis.data.values import Value, format_value
 from etalis.errors import EtalisError, EventError, Problem
 from etalis.language.event_goals import raised_event
+from etalis.language.printer import print_action
 from etalis.language.steps import Occur
 from etalis.language.syntax import EventDeclaration, SagaPart
 from etalis.logic.state.state_store import StateStore
@@ -140,7 +141,7 @@ class ReactionTurn:
         self.context.take_back()
         values = tuple([raw[3 + place] for place in self.given])
         if part.is_end:
-            self._fail(raw, Refusal((), part.text, "no execution"))
+            self._fail(raw, Refusal((), print_action(part.awaited), "no execution"))
         elif self._execute(raw, self.action, values, saga=saga):
             return
         self._give_up(saga, raw, values)
