@@ -1,0 +1,93 @@
+"""The matches of one engine, numbered from 1 and kept for a while: what polling and streams read.
+
+Entries are complex events, retractions (sign -1), and events of received kinds that someone follows; who names no kinds
+sees the former two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from etalis.service.kept import Kind, NumberedLog
+from etalis.service.problems import MalformedError
+from etalis.temporal.event import Event
+from etalis.temporal.json_values import to_text
+
+
+@dataclass(frozen=True)
+class MatchEntry:
+    """A match with its number; `by` is the index of the input that completed it, in its body."""
+
+    number: int
+    by: int | None
+    event: Event
+    received: bool
+    kept_since: float
+
+    @property
+    def sign(self) -> int:
+        return self.event.sign
+
+    @cached_property
+    def kind(self) -> Kind:
+        return self.event.name, self.event.kind.arity
+
+    @cached_property
+    def json(self) -> bytes:
+        """The entry as it is sent: number, by, sign, and the event, flat."""
+        flat = self.event.to_dict()
+        plain = {"number": self.number, "by": self.by, "sign": self.sign, "match": flat}
+        return encode(plain)
+
+    def is_asked_for(self, kinds: Collection[Kind] | None) -> bool:
+        """Tell whether a reader of some kinds, or of all that is detected, sees it."""
+        return not self.received if kinds is None else self.kind in kinds
+
+
+def encode(plain: Any) -> bytes:
+    """Write plain data as JSON; numbers and text that JSON has no form for as `to_text` does."""
+    try:
+        written = msgspec.json.encode(plain)
+    except (UnicodeEncodeError, TypeError, OverflowError):
+        return to_text(plain).encode()
+    return to_text(plain).encode() if b":null" in written or b",null" in written or b"[null" in written else written
+
+
+class MatchLog(NumberedLog[MatchEntry]):
+    """The matches of an engine that are kept."""
+
+    def add(self, found: Iterable[tuple[int | None, Event, bool]]) -> list[MatchEntry]:
+        """Number what was found, and wake up who waits: (index of the input, event, whether it was received)."""
+        now = self._clock()
+        added = [
+            MatchEntry(number, by, event, received, now)
+            for number, (by, event, received) in enumerate(found, self.last + 1)
+        ]
+        self.keep(added)
+        return added
+
+
+def read_kinds(text: str) -> frozenset[Kind]:
+    """Read kinds of events, by name and arity.
+
+    >>> sorted(read_kinds("fraud/2,a/1"))
+    [('a', 1), ('fraud', 2)]
+    """
+    return frozenset(map(read_kind, text.split(",")))
+
+
+def read_kind(text: str) -> Kind:
+    """Read one kind of events.
+
+    >>> read_kind("fraud/2")
+    ('fraud', 2)
+    """
+    name, _, arity = text.strip().rpartition("/")
+    if not name or not (arity.isascii() and arity.isdigit() and len(arity) < 4):
+        raise MalformedError("E306", f"{text!r} names no kind of event", "write name/arity, as in fraud/2,a/1")
+    return name, int(arity)
