@@ -312,7 +312,7 @@ function paintState() {
 
 function paintRange() {
   const { first, last } = timeline.view;
-  $("range").textContent = marks.count ? `${plural(timeline.visible, "event")} in ${durationText(Number((last - first).toPrecision(3)))}` : "";
+  $("range").textContent = marks.count ? `${plural(timeline.visible, "event")} in ${durationText(Number((last - first).toPrecision(3)), 2)}` : "";
   $("live").setAttribute("aria-pressed", String(timeline.live));
 }
 
@@ -466,7 +466,7 @@ function unwatch() {
 
 async function listEngines() {
   const found = (await call("GET", "/engines").catch(() => ({ engines: [] }))).engines.filter((each) => !each.scratch);
-  clear($("engine"), el("option", { value: "" }, "Try"), found.length && el("optgroup", { label: "Watch" }, found.map((each) => el("option", { value: each.name }, each.name))));
+  clear($("engine"), el("option", { value: "" }, "Try"), found.length > 0 && el("optgroup", { label: "Watch" }, found.map((each) => el("option", { value: each.name }, each.name))));
   $("engine").value = state.watching ?? "";
 }
 
@@ -522,7 +522,7 @@ function listen() {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key], all = [...$("language").children];
     if (by) { const next = all[(all.indexOf(document.activeElement) + by + all.length) % all.length]; next.focus(); setLanguage(next.dataset.language); }
   });
-  clear($("policy"), el("option", { value: "" }, "of the program"), POLICIES.map((each) => el("option", { value: each }, each)));
+  clear($("policy"), el("option", { value: "" }, "default"), POLICIES.map((each) => el("option", { value: each }, each)));
   window.addEventListener("keydown", (event) => {
     const typing = /^(TEXTAREA|INPUT|SELECT)$/.test(event.target.tagName);
     if (event.key === "?" && !typing) { event.preventDefault(); showKeys(); } else if (event.key === "Escape" && !$("dialog").open && !typing) {
@@ -556,7 +556,7 @@ async function openHash() {
 async function begins() {
   listen();
   divider($("divide-x"), "--left", { least: 20, most: 70, initial: 38, along: "x" });
-  divider($("divide-y"), "--upper", { least: 15, most: 85, initial: 50, along: "y" });
+  divider($("divide-y"), "--upper", { least: 15, most: 85, initial: 54, along: "y" });
   themes($("theme"), () => requestAnimationFrame(() => timeline.dress()));
   showPane(kept.get("pane", "program"));
   setLanguage("rules", false);

@@ -27,7 +27,7 @@ export function icon(name) {
 }
 
 export function clear(element, ...children) {
-  element.replaceChildren(...children.flat(Infinity).filter((child) => child || child === 0));
+  element.replaceChildren(...children.flat(Infinity).filter(Boolean));
   return element;
 }
 

@@ -2,6 +2,7 @@
 import { clear, el, icon, say } from "./dom.js";
 import { Explanation } from "./explain.js";
 import { swatch } from "./lanes.js";
+import { valueText } from "./rows.js";
 import { spanText, timeText } from "./times.js";
 
 const DEEP = 60; // nodes of a tree that are shown opened
@@ -39,7 +40,7 @@ export class Inspector {
   /** Show a record; a derived one with its explanation, as soon as the service has told it. */
   async show(record) {
     const turn = ++this.turn;
-    clear(this.host, this.head(record), record.values.length > 0 && el("dl", { class: "values" }, record.values.map(([name, value]) => [el("dt", {}, name), el("dd", {}, typeof value === "object" && value !== null ? JSON.stringify(value) : String(value))])));
+    clear(this.host, this.head(record), record.values.length > 0 && el("dl", { class: "values" }, record.values.map(([name, value]) => [el("dt", {}, name), el("dd", {}, valueText(value))])));
     if (!record.derived) return;
     const place = el("div", { class: "tree", "aria-busy": "true" }, el("p", { class: "quiet" }, "…"));
     this.host.append(place);

@@ -34,7 +34,7 @@ export class Lanes {
   build(places) {
     const focused = document.activeElement?.dataset?.lane, hidden = this.marks.lanes.filter((lane) => lane.hidden);
     clear(this.list, places.map((place) => (place.rule ? ruleItem() : this.item(place.lane, place.height))),
-      hidden.length && el("li", { class: "more" }, el("button", { type: "button", onclick: () => { for (const lane of hidden) lane.hidden = false; this.timeline.redraw(); } }, `Show ${plural(hidden.length, "hidden lane")}`)));
+      hidden.length > 0 && el("li", { class: "more" }, el("button", { type: "button", onclick: () => { for (const lane of hidden) lane.hidden = false; this.timeline.redraw(); } }, `Show ${plural(hidden.length, "hidden lane")}`)));
     if (focused) this.list.querySelector(`[data-lane="${focused}"]`)?.focus();
   }
 

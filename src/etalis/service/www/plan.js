@@ -42,7 +42,7 @@ export class Plan {
       return svg("path", { class: "link", d: `M${from} C${from[0]} ${from[1] + bend} ${to[0]} ${to[1] - bend} ${to}` });
     });
     const boxes = nodes.map((node) => this.box(node, place.get(node.id)));
-    clear(this.picture, svg("svg", { width, viewBox: `0 0 ${width} ${height}`, role: "presentation" }, lines, boxes));
+    clear(this.picture, svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "presentation" }, lines, boxes));
   }
 
   box(node, place) {
@@ -116,6 +116,10 @@ export function arrange(nodes, links) {
     return depth.get(id);
   };
   for (const node of nodes) visit(node.id);
+  for (const node of nodes) { // inputs stand right above what reads them
+    const below = links.filter((link) => link.from === node.id).map((link) => depth.get(link.to));
+    if (!into.get(node.id).length && below.length) depth.set(node.id, Math.max(Math.min(...below) - 1, 0));
+  }
   const layers = [];
   for (const node of nodes) (layers[depth.get(node.id)] ??= []).push(node);
   const place = new Map();

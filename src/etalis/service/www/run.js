@@ -105,7 +105,7 @@ export class Run {
   }
 
   input(seen) {
-    const record = { ...seen, short: seen.values.map(([, value]) => value).join(", "), derived: false, rule: null, number: null, input: this.inputs.length + 1 };
+    const record = { ...seen, short: shortText(seen.values), derived: false, rule: null, number: null, input: this.inputs.length + 1 };
     record.id = this.marks.add(this.marks.lane(record.kind, false), record.start, record.end, record);
     this.byText.set(keyOf(record.text, record.start, record.end, false), record.id);
     return record.id;
@@ -125,7 +125,7 @@ export class Run {
 
   match({ number, by, match }) {
     const values = Object.entries(match).filter(([name]) => !OWN.has(name)), { event: name, start, end, rule } = match;
-    const record = { name, kind: `${name}/${values.length}`, values, text: atomText(name, values.map(([, value]) => value)), short: values.map(([, value]) => (value !== null && typeof value === "object" ? "…" : value)).join(", "), start, end, rule: rule ?? null, derived: true, number, by, input: null, line: null, flat: match };
+    const record = { name, kind: `${name}/${values.length}`, values, text: atomText(name, values.map(([, value]) => value)), short: shortText(values), start, end, rule: rule ?? null, derived: true, number, by, input: null, line: null, flat: match };
     record.id = this.marks.add(this.marks.lane(record.kind, true), start, end, record);
     this.byText.set(keyOf(record.text, start, end, true), record.id);
     this.numbers.set(number, record.id);
@@ -191,6 +191,9 @@ export class Run {
     }
   }
 }
+
+/** Values beside a mark: those that are short. */
+const shortText = (values) => values.map(([, value]) => value).filter((value) => value !== null && typeof value !== "object" && !/[([]/.test(value)).join(", ");
 
 /** Texts of one event may differ in quotes and in how numbers are written. */
 function keyOf(text, start, end, derived) {

@@ -120,7 +120,7 @@ export class Timeline {
     let top = 0, derived = false;
     this.places = [];
     const shown = this.marks.shown(), natural = shown.reduce((sum, lane) => sum + naturalHeight(lane), RULE);
-    this.stretch = Math.min(Math.max((this.height - HEAD) / natural, 1), 1.5); // few lanes may be taller
+    this.stretch = Math.min(Math.max((this.height - HEAD) / natural, 0.7), 1.5); // few lanes may be taller, many lower
     for (const lane of shown) {
       if (lane.derived && !derived) { this.places.push({ rule: true, top, height: RULE }); top += RULE; derived = true; }
       const height = lane.folded ? 16 : Math.floor(naturalHeight(lane) * this.stretch);
@@ -173,6 +173,7 @@ export class Timeline {
   line(y, colour, dash = []) {
     const { pen } = this;
     pen.setLineDash(dash);
+    pen.lineWidth = 1;
     pen.strokeStyle = colour;
     pen.beginPath();
     pen.moveTo(0, Math.round(y) + 0.5);
@@ -260,7 +261,8 @@ export class Timeline {
     for (let x = 0; x < width; x++) {
       if (columns[x] > (crowded || lane.folded ? 0 : FEW)) {
         const height = Math.min(most, 4 + Math.log2(columns[x]) * 3.2);
-        pen.fillRect(x, bottom - height, 1, height);
+        const alone = !(columns[x - 1] > FEW) && !(columns[x + 1] > FEW);
+        pen.fillRect(alone ? x - 1 : x, bottom - height, alone ? 3 : 1, height);
       }
     }
     this.drawMarks(place, alone, colour);
@@ -318,7 +320,7 @@ export class Timeline {
       const row = place.lane.rows > 1 ? marks.row(id) : 0, left = this.xOf(marks.start(id)) - 8;
       put(waiting.get(row), left);
       const text = (marks.record(id)?.short ?? "").slice(0, 40);
-      waiting.set(row, text && { text, x: this.xOf(marks.end(id)) + 8, y: this.middle(place, id) + 0.5, width: pen.measureText(text).width });
+      waiting.set(row, text && { text, x: this.xOf(marks.end(id)) + (plate ? 13 : 8), y: this.middle(place, id) + 0.5, width: pen.measureText(text).width });
     }
     for (const label of waiting.values()) put(label, this.width - 4);
   }

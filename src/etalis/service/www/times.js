@@ -26,7 +26,7 @@ export function timeText(t, dates) {
 const clockText = (date, seconds) => `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}${seconds ? ":" + pad(date.getUTCSeconds()) : ""}`;
 
 /** `90` as `1 min 30 s`; below a minute with its decimals. */
-export function durationText(seconds) {
+export function durationText(seconds, most = 9) {
   const sign = seconds < 0 ? "−" : "";
   let rest = Math.round(Math.abs(seconds) * 1e6) / 1e6;
   if (rest === 0) return "0";
@@ -39,7 +39,7 @@ export function durationText(seconds) {
   }
   rest = Math.round(rest * 1e6) / 1e6;
   if (rest) parts.push(trim(rest) + " s");
-  return sign + parts.join(" ");
+  return sign + parts.slice(0, most).join(" ");
 }
 
 const trim = (n) => String(Number(n.toPrecision(12)));
