@@ -1,0 +1,7 @@
+export class Expressions {
+  constructor() {}
+  refresh() {}
+  beside() {}
+  written() {}
+  run() {}
+}
