@@ -116,10 +116,10 @@ class _Stream:
             raise InputError(Problem("E404", message, term.span, hint)) from None
 
 
-def read_event_file(lines: Iterable[str], source: str, reading: Reading) -> Iterator[Item]:
-    """Yield what the clauses of an event file say."""
+def read_event_file(lines: Iterable[str], source: str, reading: Reading, *, after: int = -TICK) -> Iterator[Item]:
+    """Yield what the clauses of an event file say; its clock goes on `after` a moment, in microseconds."""
     text = Source(source, "".join(lines))
-    stream = _Stream(text, reading)
+    stream = _Stream(text, reading, after + TICK)
     for clause, problems, end in read_clauses(text):
         if isinstance(clause, Clause) and clause.body is None:
             assert clause.head.span is not None

@@ -1,0 +1,222 @@
+"""A batch of events on its way through an engine: pieces of rows, what they cause, and what was not taken.
+
+Rows are those of `Engine.run` (tuples, events, dicts), or items of readers: `Pause` lets time pass, `Bad` is a row that
+could not be read. Law: whatever the pieces, the engine sees the rows in order, and each match tells the index of the
+row that completed it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from operator import length_hint
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from etalis.errors import EtalisError, LimitError
+from etalis.formats import Bad, Pause, exact_seconds
+from etalis.runtime.lateness.watermark import DeadLetter
+from etalis.service.matches import MatchEntry
+from etalis.service.problems import UnavailableError
+from etalis.temporal.event import Event
+from etalis.temporal.interval import MICROSECONDS
+
+if TYPE_CHECKING:
+    from etalis.service.hosted_engine import HostedEngine
+
+PIECE = 1_000  # events that are processed before the next engine has its turn
+_PART, _PART_SECONDS = 100, 0.01  # a piece ends early where its events take long
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRow:
+    """A row that was not taken: its index in the batch, and why."""
+
+    index: int
+    message: str
+
+
+@dataclass(slots=True)
+class Taken:
+    """What became of a batch: rows taken, rows that came too late, rows that were rejected, and the matches."""
+
+    taken: int = 0
+    late: int = 0
+    repeated: int = 0
+    rejected: list[RejectedRow] = field(default_factory=list)
+    matches: list[MatchEntry] = field(default_factory=list)
+
+
+class _Piece(NamedTuple):
+    """What a piece came to."""
+
+    rows: int
+    late: int
+    rejected: list[RejectedRow]
+    found: list[tuple[int | None, Event, bool]]
+    due: int | None
+
+
+class EventBatch:
+    """The job that takes rows into an engine; its answer is a `Taken`."""
+
+    def __init__(
+        self, engine: HostedEngine, rows: Iterable[Any], answer: asyncio.Future[Taken], *, stamp: int | None,
+        matches: bool,
+    ) -> None:  # fmt: skip
+        self.engine = engine
+        self.answer = answer
+        self.wants_matches = matches
+        self.result = Taken()
+        self.stamp = stamp
+        self._rows = iter(rows)
+        self._index = 0  # of the next row
+        self._late = 0
+        self._rejected: list[RejectedRow] = []
+        self._place: Callable[[], int] = lambda: 0  # the index of the row that the engine is at
+
+    # in the worker's thread
+
+    def step(self) -> tuple[_Piece, bool]:
+        """Take the next rows."""
+        self._late, self._rejected = 0, []
+        found: list[tuple[int | None, Event, bool]] = []
+        before, more = self._index, True
+        self.engine.letters.receive = self._refuse
+        until = perf_counter() + _PART_SECONDS
+        while more and self._index - before < PIECE:
+            part = list(islice(self._rows, _PART))
+            more = len(part) == _PART
+            try:
+                self._take(part, found)
+            except LimitError as error:
+                raise _NoRoomError(self._piece(before, found), error) from error
+            if perf_counter() > until:
+                break
+        return self._piece(before, found), more
+
+    def _piece(self, before: int, found: list[tuple[int | None, Event, bool]]) -> _Piece:
+        return _Piece(self._index - before, self._late, self._rejected, found, self.engine.next_due())
+
+    def _refuse(self, letter: DeadLetter) -> None:
+        if letter.cause == "late":
+            self._late += 1
+        else:
+            self._rejected.append(
+                RejectedRow(self._place(), f"{letter.name}: {letter.reason}" if letter.name else letter.reason)
+            )
+
+    def _take(self, part: list[Any], found: list[tuple[int | None, Event, bool]]) -> None:
+        rows: list[Any] = []
+        for row in part:
+            if row.__class__ is Bad:
+                self._run(rows, found)
+                rows = []
+                self._rejected.append(RejectedRow(self._index, row.problem.message))
+                self._index += 1
+            elif row.__class__ is Pause:
+                self._run(rows, found)
+                rows = []
+                found.extend((self._index, event, False) for event in self.engine.advance_now(exact_seconds(row.to)))
+                self._index += 1
+            else:
+                rows.append(row)
+        self._run(rows, found)
+
+    def _run(self, rows: list[Any], found: list[tuple[int | None, Event, bool]]) -> None:
+        """Run rows that stand one behind the other through the engine."""
+        if not rows:
+            return
+        if self.stamp is not None:
+            rows = self.engine.stamped(rows, self.stamp)
+        first, total = self._index, len(rows)
+        if self.engine.followed:
+            self._run_followed(rows, found)
+            return
+        source = iter(rows)  # of a list: it tells how many rows are left
+
+        def place() -> int:
+            return first + total - length_hint(source) - 1
+
+        self._place = place
+        try:
+            for event in self.engine.run_now(source):
+                found.append((place(), event, False))
+        finally:
+            self._index = place() + 1
+
+    def _run_followed(self, rows: list[Any], found: list[tuple[int | None, Event, bool]]) -> None:
+        """Run rows one by one, and note those of received kinds that someone follows."""
+        for row in rows:
+            at = self._index
+            self._place = lambda at=at: at  # type: ignore[misc]
+            refused = self._late + len(self._rejected)
+            caused = list(self.engine.run_now(iter((row,))))
+            if self._late + len(self._rejected) == refused:
+                received = self.engine.received(row)
+                if received is not None:
+                    found.append((at, received, True))
+            found.extend((at, event, False) for event in caused)
+            self._index += 1
+
+    # in the event loop
+
+    def deliver(self, found: _Piece) -> None:
+        """Count and number what a piece came to."""
+        result = self.result
+        result.taken += found.rows - found.late - len(found.rejected)
+        result.late += found.late
+        result.rejected += found.rejected
+        entries = self.engine.deliver(found.found, found.due)
+        if self.wants_matches:
+            result.matches += [entry for entry in entries if not entry.received]
+        self.engine.count(found.rows - found.late - len(found.rejected), found.late, found.rejected)
+
+    def finish(self) -> None:
+        """Answer what became of all rows."""
+        if not self.answer.done():
+            self.answer.set_result(self.result)
+
+    def fail(self, error: BaseException) -> None:
+        """Answer that the engine has no room, with how many rows were taken, or pass on an error."""
+        told: BaseException = error
+        if isinstance(error, _NoRoomError):
+            self.deliver(error.piece)
+            first = error.error.problems[0]
+            told = UnavailableError(first.code, first.message, first.hint or "let time pass", {"Retry-After": "1"})
+            told.more["taken"] = self.result.taken
+        if not self.answer.done():
+            self.answer.set_exception(told)
+
+
+class _NoRoomError(Exception):
+    """The engine holds all that it may; a piece ends here."""
+
+    def __init__(self, piece: _Piece, error: EtalisError) -> None:
+        super().__init__(str(error))
+        self.piece = piece
+        self.error = error
+
+
+def stamps(first: int) -> Iterator[int | float | Fraction]:
+    """Yield times from a moment in microseconds on, a microsecond apart, as exact seconds.
+
+    >>> list(islice(stamps(1_999_999), 2))
+    [1.999999, 2]
+    """
+    moment = first
+    while True:
+        yield seconds_of(moment)
+        moment += 1
+
+
+def seconds_of(moment: int) -> int | float | Fraction:
+    """Return microseconds as seconds: an integer, a float where it is exact, else a fraction."""
+    whole, rest = divmod(moment, MICROSECONDS)
+    if not rest:
+        return whole
+    near = moment / MICROSECONDS
+    return near if round(near * MICROSECONDS) == moment else Fraction(moment, MICROSECONDS)

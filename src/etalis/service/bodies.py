@@ -1,0 +1,235 @@
+"""The bodies of requests as rows of events: what comes in each content type, read as from a file.
+
+Rows are read while they are processed, so that a large body holds up nobody. Law: JSON of the usual shape is read here
+quickly, all else by the readers of `formats`, and both give the same events.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from etalis.formats import Item, Row
+from etalis.formats.comma_separated import read_csv
+from etalis.formats.event_files import read_event_file
+from etalis.formats.json_lines import LineReader
+from etalis.formats.row import ARRIVAL, Reading, reading_of
+from etalis.runtime.compiled import CompiledProgram
+from etalis.runtime.lateness.watermark import Stamp
+from etalis.runtime.state import BEGINNING
+from etalis.service.batches import seconds_of
+from etalis.service.problems import MalformedError, WrongTypeError
+
+_SOURCE = "body"
+_PLAIN = frozenset({str, int, float})  # values that engines take as they are
+_SIMPLE_TYPES = frozenset({"string", "int", "float", "any"})
+_ROLES = frozenset({"event", "type", "at", "time", "ts", "start", "end", "args", "rule", "sign", "s", "p", "o"})
+_KEY_ENDS = b'":'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyOptions:
+    """How events are read, as the options of `etalis run` say it."""
+
+    event: str | None = None
+    time: str | None = None
+    unit: str = "s"
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body of events; `reached` is the time of the engine, after which events without a time come."""
+
+    data: bytes
+    reading: Reading
+    reached: int
+    by_clock: bool
+
+    def text(self) -> str:
+        return self.data.decode("utf-8-sig", "surrogateescape")
+
+
+def reading_for(program: CompiledProgram, options: BodyOptions, *, by_clock: bool) -> Reading:
+    """Return how the events of a program are read."""
+    time = options.time
+    columns = time if time is None or "," not in time else tuple(time.split(","))
+    found = reading_of(program, event=options.event, time=columns, unit=options.unit)
+    return replace(found, needs_time=not by_clock, retracts=program.settings.revision)
+
+
+def read_rows(media: str, body: Body) -> Iterator[Any]:
+    """Yield the rows of a body of some content type, as batches take them."""
+    if media not in READERS:
+        raise WrongTypeError("E822", f"events do not come as {media or 'a body without a type'}", _TYPES_HINT)
+    return READERS[media](body)
+
+
+def count_rows(media: str, data: bytes) -> int:
+    """Return about how many rows a body has, for the length of queues."""
+    if media in ("application/x-ndjson", "text/csv"):
+        return data.count(b"\n") + 1
+    return data.count(b"}") if media in JSON_TYPES else max(1, data.count(b".\n"))
+
+
+def _as_input(item: Item, implied: frozenset[str]) -> Any:
+    """Return what a reader found as batches take it."""
+    if not isinstance(item, Row):
+        return item
+    event, name = item.event, item.id
+    if event.name in implied or event.sign < 0:
+        return event  # its attributes have been found by their names
+    end = 0 if event.end_time == ARRIVAL else seconds_of(event.end_time)
+    at: Any = end if event.start_time == event.end_time else (seconds_of(event.start_time), end)
+    return (event.name, *event.args, at if name is None else Stamp(at, id=name))
+
+
+def _inputs(items: Iterable[Item], body: Body) -> Iterator[Any]:
+    implied = frozenset(name for name in body.reading.schema if body.reading.is_by_name(name))
+    return (_as_input(item, implied) for item in items)
+
+
+class JsonRows:
+    """Reads JSON texts, each an event: declared events in their usual shape at once, others by `LineReader`."""
+
+    def __init__(self, body: Body) -> None:
+        reading = body.reading
+        self.reader = LineReader(_SOURCE, reading)
+        self.reading = reading
+        self.by_clock = body.by_clock
+        self.implied = frozenset(name for name in reading.schema if reading.is_by_name(name))
+        usual = reading.event is None and reading.time is None and reading.unit == "s"
+        self.names = {
+            name: tuple(attribute for attribute, _ in declared)
+            for name, declared in reading.schema.items()
+            if usual and name not in self.implied and all(_is_simple(*each) for each in declared)
+        }
+        self.decode = msgspec.json.Decoder().decode
+
+    def read(self, texts: Iterable[bytes]) -> Iterator[Any]:
+        """Yield the rows of JSON texts."""
+        decode, names, number = self.decode, self.names, 0
+        for text in texts:
+            number += 1
+            try:
+                record = decode(text)
+                if record.__class__ is dict and text.count(_KEY_ENDS) == len(record):  # no name comes twice
+                    name = record["event"]
+                    at = 0 if self.by_clock else record["at"]
+                    attributes = names[name]
+                    values = [record[attribute] for attribute in attributes]
+                    known = len(values) + 1 + ("at" in record)
+                    if len(record) == known and (at.__class__ is str or at.__class__ is int or at.__class__ is float):
+                        for value in values:
+                            if value.__class__ not in _PLAIN:
+                                break
+                        else:
+                            yield (name, *values, at)
+                            continue
+            except (KeyError, TypeError, ValueError, RecursionError, msgspec.DecodeError):
+                pass  # the reader says what is wrong, if anything is
+            for item in self.reader.read(number, text.decode("utf-8", "surrogateescape")):
+                yield _as_input(item, self.implied)
+
+
+def _is_simple(name: str, kind: str) -> bool:
+    return kind in _SIMPLE_TYPES and name not in _ROLES
+
+
+def _lines(body: Body) -> Iterator[Any]:
+    data = body.data.removeprefix(b"\xef\xbb\xbf")
+    return JsonRows(body).read(data.split(b"\n"))
+
+
+def raw_items(data: bytes) -> list[bytes]:
+    """Return the texts of a JSON text: of a list its items, of anything else itself."""
+    start = data.lstrip()[:1]
+    try:
+        if start == b"[":
+            several = msgspec.json.decode(data, type=list[msgspec.Raw])
+            if not several or bytes(several[0])[:1] in (b"{", b"["):
+                return [bytes(item) for item in several]
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise MalformedError(
+            "E402", f"not JSON: {error}", 'send {"event": "a", "at": 1, ...} or a list of these'
+        ) from None
+    return [data]
+
+
+def _json(body: Body) -> Iterator[Any]:
+    return JsonRows(body).read(raw_items(body.data))
+
+
+def _csv(body: Body) -> Iterator[Any]:
+    return _inputs(read_csv(body.text().splitlines(keepends=True), _SOURCE, body.reading), body)
+
+
+def _terms(body: Body) -> Iterator[Any]:
+    items = (
+        read_event_file([body.text()], _SOURCE, body.reading)
+        if body.reached == BEGINNING
+        else read_event_file([body.text()], _SOURCE, body.reading, after=body.reached)
+    )
+    return _inputs(items, body)
+
+
+def _parquet(body: Body) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    from etalis.formats.arrow_tables import BATCH, read_batches
+
+    try:
+        file = pyarrow.parquet.ParquetFile(pa.BufferReader(body.data))
+        names = file.schema_arrow.names
+        batches = file.iter_batches(BATCH)
+        yield from _inputs(read_batches(names, batches, _SOURCE, body.reading), body)
+    except (pa.ArrowException, OSError) as error:
+        raise MalformedError("E402", f"not Parquet: {error}", "send the bytes of a Parquet file") from None
+
+
+def _cloud_events(body: Body) -> Iterator[Any]:
+    return JsonRows(body).read(map(cloud_event, raw_items(body.data)))
+
+
+def cloud_event(text: bytes) -> bytes:
+    """Return a CloudEvent as an event: its type is the name, its time the time, its data the attributes.
+
+    >>> cloud_event(
+    ...     b'{"specversion": "1.0", "type": "a", "source": "/x", "id": "1", "time": "1970-01-01T00:00:07Z",'
+    ...     b' "data": {"x": 1}}'
+    ... )
+    b'{"event": "a", "at": "1970-01-01T00:00:07Z", "x": 1}'
+    """
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(given, dict) or not isinstance(given.get("type"), str):
+        return text
+    data = given.get("data", {})
+    record: dict[str, Any] = {"event": given["type"]}
+    if given.get("time") is not None:
+        record["at"] = given["time"]
+    record |= data if isinstance(data, dict) else {"args": data if isinstance(data, list) else [data]}
+    return json.dumps(record).encode()
+
+
+JSON_TYPES = ("application/json", "application/cloudevents+json", "application/cloudevents-batch+json")
+READERS: Mapping[str, Callable[[Body], Iterator[Any]]] = MappingProxyType(
+    {
+        "application/x-ndjson": _lines,
+        "text/csv": _csv,
+        "text/plain": _terms,
+        "application/json": _json,
+        "application/vnd.apache.parquet": _parquet,
+        "application/cloudevents+json": _cloud_events,
+        "application/cloudevents-batch+json": _cloud_events,
+    }
+)
+_TYPES_HINT = f"send one of {', '.join(READERS)}"

@@ -1,0 +1,158 @@
+"""The service: engines by their names, for clients; every door works on it.
+
+`Service.start` begins in the event loop that runs, `stop` does what waits and ends. An engine of a client that is
+`scratch` is its own, and goes when nobody used it for a while; others are seen by all, and changed by who made them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from secrets import token_hex
+
+from etalis.engine import Engine
+from etalis.errors import ProgramWarning
+from etalis.program import Program
+from etalis.reactive.effects.rehearsal import nowhere
+from etalis.service.access import LOCAL, Client
+from etalis.service.clock import ServiceClock
+from etalis.service.hosted_engine import EngineSpec, HostedEngine, LetterSlot
+from etalis.service.problems import ConflictError, NotFoundError, TooManyError, UnprocessableError
+from etalis.service.programs import LANGUAGES, compile_program
+from etalis.service.worker import Actor, Worker
+
+__all__ = ["Client", "EngineSpec", "HostedEngine", "Service", "ServiceLimits"]
+
+TIMES = ("events", "clock")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_LOOK = 30.0  # seconds between two looks for engines that nobody uses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceLimits:
+    """What a client may use; `etalis serve` has an option for each."""
+
+    engines: int = 20
+    scratch_seconds: float = 600.0
+
+
+class Service:
+    """All engines, the worker that runs them, and the limits of their clients."""
+
+    def __init__(
+        self, *, limits: ServiceLimits | None = None, time: str = "events", clock: ServiceClock | None = None,
+        public_url: str = "",
+    ) -> None:  # fmt: skip
+        self.public_url = public_url.rstrip("/")
+        self.limits = limits or ServiceLimits()
+        self.time = time
+        self.clock = clock or ServiceClock()
+        self.worker = Worker()
+        self._engines: dict[str, HostedEngine] = {}
+        self._compilers: dict[str, Actor] = {}
+        self._names_taken: set[str] = set()
+        self._sweeping: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to work."""
+        self.worker.start()
+        self._sweeping = asyncio.create_task(self._sweep())
+
+    async def stop(self) -> None:
+        """Do what waits, tell the readers, and end."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.gather(self._sweeping, return_exceptions=True)
+            self._sweeping = None
+        await self.worker.stop()
+        for engine in self._engines.values():
+            engine.end()
+
+    # engines
+
+    async def create(self, spec: EngineSpec, client: Client = LOCAL) -> HostedEngine:
+        """Make an engine of a program."""
+        spec = self._checked(spec)
+        name = spec.name or self._free_name("scratch" if spec.scratch else "engine")
+        if name in self._engines or name in self._names_taken:
+            raise ConflictError("E821", f"there is an engine {name} already", "give another name, or none")
+        owned = sum(engine.owner == client.name for engine in self._engines.values())
+        if owned + len(self._names_taken) >= self.limits.engines and not client.may("admin"):
+            raise TooManyError("E827", f"{client.name} has {owned} engines, and may have no more", "delete one of them")
+        self._names_taken.add(name)
+        try:
+            actor = self._compilers.setdefault(client.name, Actor(f"the programs of {client.name}"))
+            letters = LetterSlot()
+            program, made = await self.worker.do(actor, partial(self._make_now, spec, letters))
+        finally:
+            self._names_taken.discard(name)
+        hosted = HostedEngine(name, spec, client.name, program, made, letters, self.worker, self.clock)
+        self._engines[name] = hosted
+        return hosted
+
+    def _checked(self, spec: EngineSpec) -> EngineSpec:
+        if spec.name is not None and not _NAME.fullmatch(spec.name):
+            hint = "a name has up to 64 letters, digits, _, . and -, and begins with a letter or digit"
+            raise UnprocessableError("E823", f"{spec.name!r} is not a name for an engine", hint)
+        time = spec.time or self.time
+        if time not in TIMES:
+            raise UnprocessableError("E823", f"time is {time!r}", f"one of {', '.join(TIMES)}")
+        if spec.language not in LANGUAGES:
+            raise UnprocessableError("E823", f"the language is {spec.language!r}", f"one of {', '.join(LANGUAGES)}")
+        return replace(spec, time=time)
+
+    @staticmethod
+    def _make_now(spec: EngineSpec, letters: LetterSlot) -> tuple[Program, Engine]:
+        """Compile a program and make its engine, in the worker's thread."""
+        program = compile_program(spec.program, spec.language, spec.flags, spec.background)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ProgramWarning)
+            engine = program.engine(
+                policy=spec.policy, output=lambda _: None, on_dead_letter=letters, on_error=lambda _: None,
+                effects=nowhere(), justification="full" if spec.scratch else None,
+            )  # fmt: skip
+        return program, engine
+
+    def _free_name(self, kind: str) -> str:
+        while (name := f"{kind}-{token_hex(4)}") in self._engines:
+            pass
+        return name
+
+    def engine(self, name: str, client: Client = LOCAL) -> HostedEngine:
+        """Return an engine that a client sees."""
+        found = self._engines.get(name)
+        if found is None or not _sees(client, found):
+            raise NotFoundError("E820", f"there is no engine {name}", "GET /engines lists them")
+        return found
+
+    def engines(self, client: Client = LOCAL) -> Iterator[HostedEngine]:
+        """Yield the engines that a client sees."""
+        return (engine for engine in list(self._engines.values()) if _sees(client, engine))
+
+    async def delete(self, name: str, client: Client = LOCAL) -> None:
+        """Delete an engine."""
+        self._drop(self.engine(name, client))
+
+    def _drop(self, engine: HostedEngine) -> None:
+        del self._engines[engine.name]
+        engine.end()
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK)
+            self.drop_unused()
+
+    def drop_unused(self) -> None:
+        """Delete the scratch engines that nobody has used for a while."""
+        oldest = self.clock.monotonic() - self.limits.scratch_seconds
+        for engine in list(self._engines.values()):
+            if engine.spec.scratch and engine.used < oldest and not engine.actor.requests:
+                self._drop(engine)
+
+
+def _sees(client: Client, engine: HostedEngine) -> bool:
+    return not engine.spec.scratch or engine.owner == client.name or client.may("admin")

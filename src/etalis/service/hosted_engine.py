@@ -1,0 +1,264 @@
+"""An engine of the service: what can be asked of it and done with it, each in the turn of its queue.
+
+What ends in `_now` runs in the worker's thread, everything else in the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from etalis.engine import Engine
+from etalis.program import Program
+from etalis.runtime.lateness.watermark import DeadLetter
+from etalis.runtime.state import NEVER
+from etalis.service.batches import EventBatch, RejectedRow, Taken, seconds_of
+from etalis.service.clock import ServiceClock
+from etalis.service.matches import Kind, MatchEntry, MatchLog
+from etalis.service.worker import Actor, Worker
+from etalis.temporal.event import Event, EventKind, new_event
+from etalis.temporal.interval import MICROSECONDS
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSpec:
+    """What is asked for when an engine is made."""
+
+    program: str
+    name: str | None = None
+    language: str = "rules"
+    policy: str | None = None
+    flags: dict[str, Any] = field(default_factory=dict)
+    time: str | None = None
+    scratch: bool = False
+    background: str | None = None
+
+
+@dataclass(slots=True)
+class Counts:
+    """What an engine has seen."""
+
+    events: int = 0
+    late: int = 0
+    rejected: int = 0
+    repeated: int = 0
+    matches: int = 0
+    retractions: int = 0
+
+
+class LetterSlot:
+    """Where an engine puts its dead letters: in the hands of the batch that is being processed."""
+
+    def __init__(self) -> None:
+        self.receive: Callable[[DeadLetter], object] = lambda _: None
+
+    def __call__(self, letter: DeadLetter) -> None:
+        self.receive(letter)
+
+
+class HostedEngine:
+    """One engine, its queue, its matches, and who made it."""
+
+    def __init__(
+        self, name: str, spec: EngineSpec, owner: str, program: Program, engine: Engine, letters: LetterSlot,
+        worker: Worker, clock: ServiceClock,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.spec = spec
+        self.owner = owner
+        self.program = program
+        self.matches = MatchLog()
+        self.actor = Actor(name)
+        self.counts = Counts()
+        self.followed: frozenset[Kind] = frozenset()
+        self.letters = letters
+        self.by_clock = spec.time == "clock"
+        self.closed = False
+        self.used = clock.monotonic()
+        self._engine = engine
+        self._worker = worker
+        self._clock = clock
+        self._stamp = 0  # the last one given
+        self._alarm: asyncio.TimerHandle | None = None
+
+    def __repr__(self) -> str:
+        return f"<engine {self.name}, {self.matches.last} matches>"
+
+    # events
+
+    async def take(self, rows: Iterable[Any], matches: bool = True, *, weight: int | None = None) -> Taken:
+        """Take rows in order; those of batches that come meanwhile come after them."""
+        self.used = self._clock.monotonic()
+        answer: asyncio.Future[Taken] = asyncio.get_running_loop().create_future()
+        if weight is None:
+            weight = len(rows) if isinstance(rows, Sequence) else 1
+        stamp = self._clock.now() if self.by_clock else None
+        self._worker.submit(self.actor, EventBatch(self, rows, answer, stamp=stamp, matches=matches), events=weight)
+        return await answer
+
+    def run_now(self, rows: Iterator[Any]) -> Iterator[Event]:
+        """Run rows through the engine."""
+        return self._engine.run(rows)
+
+    def advance_now(self, seconds: Any) -> tuple[Event, ...]:
+        """Let time pass."""
+        return self._engine.advance(to=seconds)
+
+    def stamped(self, rows: list[Any], moment: int) -> list[Any]:
+        """Return rows that happen now, a microsecond after each other, whatever time they tell."""
+        found = []
+        self._stamp = max(self._stamp, moment - 1)
+        for row in rows:
+            self._stamp += 1
+            found.append(self._at(row, self._stamp))
+        return found
+
+    @staticmethod
+    def _at(row: Any, moment: int) -> Any:
+        if isinstance(row, Event):
+            return new_event(type(row), (moment, moment, *tuple.__getitem__(row, slice(2, None))))
+        if isinstance(row, tuple):
+            return (*row[:-1], seconds_of(moment))
+        if isinstance(row, dict):
+            return {**{k: v for k, v in row.items() if k not in ("start", "end")}, "at": seconds_of(moment)}
+        return row
+
+    def received(self, row: Any) -> Event | None:
+        """Return a row that was taken as an event, if someone follows its kind."""
+        inputs = self._engine.core.inputs
+        name, values, start, end, _ = inputs.row(row)
+        if (name, len(values)) not in self.followed:
+            return None
+        kind = EventKind(name, len(values), None, tuple(a for a, _ in inputs.signatures.get(name, ())))
+        kind.shown = inputs.shown
+        return new_event(Event, (end, start, kind, *values))
+
+    def reached(self) -> int:
+        """Return the time that the engine has reached, in microseconds."""
+        return self._engine.core.state.now
+
+    # what comes of it
+
+    def deliver(self, found: list[tuple[int | None, Event, bool]], due: int | None) -> list[MatchEntry]:
+        """Number what was found, and wait for what is due."""
+        entries = self.matches.add(found)
+        for entry in entries:
+            if entry.sign < 0:
+                self.counts.retractions += 1
+            elif not entry.received:
+                self.counts.matches += 1
+        self._wait_for(due)
+        return entries
+
+    def count(self, taken: int, late: int, rejected: list[RejectedRow]) -> None:
+        """Count rows."""
+        self.counts.events += taken
+        self.counts.late += late
+        self.counts.rejected += len(rejected)
+
+    def next_due(self) -> int | None:
+        """Return the moment at which something may happen without an event, of an engine that follows the clock."""
+        due = self._engine.core.due() if self.by_clock else NEVER
+        return None if due >= NEVER else due
+
+    def _wait_for(self, due: int | None) -> None:
+        """Advance the engine when the clock has passed a moment."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if due is not None and not self.closed:
+            left = max(0, due + 1 - self._clock.now()) / MICROSECONDS
+            self._alarm = asyncio.get_running_loop().call_later(left, self._tick)
+
+    def _tick(self) -> None:
+        """Let time pass up to the clock; the queue is never too full for that."""
+        self._alarm = None
+        moment = self._clock.now()
+
+        def advance() -> tuple[Event, ...]:
+            self._stamp = max(self._stamp, moment)
+            return self.advance_now(seconds_of(moment))
+
+        answer: asyncio.Future[list[MatchEntry]] = asyncio.get_running_loop().create_future()
+        answer.add_done_callback(asyncio.Future.exception)  # nobody waits for it
+        self._worker.submit(self.actor, _Changing(self, advance, answer), always=True)
+
+    # what else it does, in its turn
+
+    async def _do(self, function: Callable[[], T]) -> T:
+        self.used = self._clock.monotonic()
+        return await self._worker.do(self.actor, function)
+
+    async def _do_changing(self, change: Callable[[], Iterable[Event]]) -> list[MatchEntry]:
+        """Do what may cause matches; return them with their numbers."""
+        self.used = self._clock.monotonic()
+        answer: asyncio.Future[list[MatchEntry]] = asyncio.get_running_loop().create_future()
+        self._worker.submit(self.actor, _Changing(self, change, answer))
+        return await answer
+
+    async def advance(self, at: Any) -> list[MatchEntry]:
+        """Say that nothing more ends at or before a time."""
+        return await self._do_changing(lambda: self._engine.advance(to=at))
+
+    async def close(self) -> list[MatchEntry]:
+        """End the stream: all deadlines pass."""
+        found = await self._do_changing(self._engine.close)
+        self.closed = True
+        return found
+
+    async def reset(self) -> None:
+        """Drop all that waits; rules, knowledge, time and matches stay."""
+        await self._do(self._engine.reset)
+
+    async def query(self, goal: str, limit: int = 1_000) -> list[dict[str, Any]]:
+        """Return the first solutions of a goal."""
+        return await self._do(lambda: self._engine.query(goal)[:limit])
+
+    async def insert_rules(self, text: str) -> list[str]:
+        """Add rules, effective for later events; return their labels."""
+        return await self._do(lambda: [str(self._engine.insert_rule(text))])
+
+    async def delete_rule(self, label: str) -> int:
+        """Delete the rules of a label; return how many there were."""
+        return await self._do(lambda: self._engine.delete_rule(label))
+
+    async def snapshot(self) -> bytes:
+        """Return all that the engine knows."""
+        return await self._do(self._engine.snapshot)
+
+    def end(self) -> None:
+        """Let go of the engine: readers hear that no more comes."""
+        self._wait_for(None)
+        self.closed = True
+        self.matches.end()
+
+
+class _Changing:
+    """A job of one piece that may cause matches."""
+
+    def __init__(
+        self, engine: HostedEngine, change: Callable[[], Iterable[Event]], answer: asyncio.Future[list[MatchEntry]]
+    ) -> None:  # fmt: skip
+        self.engine = engine
+        self.change = change
+        self.answer = answer
+
+    def step(self) -> tuple[tuple[list[Event], int | None], bool]:
+        return (list(self.change()), self.engine.next_due()), False
+
+    def deliver(self, found: tuple[list[Event], int | None]) -> None:
+        events, due = found
+        entries = self.engine.deliver([(None, event, False) for event in events], due)
+        if not self.answer.done():
+            self.answer.set_result(entries)
+
+    def finish(self) -> None:
+        """Say no more: the answer was the only piece."""
+
+    def fail(self, error: BaseException) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)

@@ -1,0 +1,103 @@
+"""Programs as clients send them: compiled without files and hosts, checked, and described by the kinds they read.
+
+Law: a text reaches nothing outside: it imports no file, its flags are flags and no options of ours, and what its
+reactions would do outside is not done.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from etalis.errors import EtalisError, InputError, Problem, ProgramError, ProgramWarning
+from etalis.formats.roles import signatures_of
+from etalis.language.check.spelling import suggest
+from etalis.language.flags import FLAGS, REFUSED
+from etalis.language.read.imports import read_nothing
+from etalis.language.rules import event_rules
+from etalis.program import Program
+from etalis.runtime.compiled import compile_text
+from etalis.service.problems import UnprocessableError
+from etalis.sparql import compile_sparql
+
+LANGUAGES = ("rules", "ep-sparql")
+SERVICE_FLAGS: Mapping[str, object] = {}
+_NAME = "<program>"
+
+
+@dataclass(frozen=True, slots=True)
+class KindDescription:
+    """A kind of event: its attributes with their types, and whether it comes in or is derived."""
+
+    name: str
+    arity: int
+    attributes: list[str | None]
+    types: list[str]
+    role: str
+
+
+def compile_program(
+    text: str, language: str = "rules", flags: Mapping[str, object] | None = None, background: str | None = None
+) -> Program:
+    """Compile a program of a client; warnings are its `problems`."""
+    given: dict[str, Any] = {**SERVICE_FLAGS, **_checked(flags or {})}
+    with warnings.catch_warnings():  # Python's own are for who calls from Python
+        warnings.simplefilter("ignore", ProgramWarning)
+        if language == "rules":
+            if background is not None:
+                raise UnprocessableError(
+                    "E823", "only queries have a background", "leave it out, or write facts into the program"
+                )
+            return Program(compile_text(text, _NAME, read_nothing, flags=given))
+        return compile_sparql(text, name=_NAME, background=_triples(background), **given)
+
+
+def _checked(flags: Mapping[str, object]) -> Mapping[str, object]:
+    """Refuse what is no flag: options of the compiler are not the client's to give."""
+    for name in flags:
+        if name not in FLAGS and name not in REFUSED:
+            raise ProgramError(Problem("E205", f"unknown flag {name}", hint=suggest(name, FLAGS, "see /language.json")))
+    return flags
+
+
+def _triples(background: str | None) -> Any:
+    if background is None:
+        return None
+    try:
+        import pyoxigraph
+    except ImportError:
+        hint = "install etalis[rdf]"
+        raise InputError(Problem("E412", "RDF is read by pyoxigraph, which is not installed", hint=hint)) from None
+    try:
+        return list(pyoxigraph.parse(background.encode(), format=pyoxigraph.RdfFormat.TURTLE))
+    except (SyntaxError, ValueError) as error:
+        hint = "the background is a text in Turtle"
+        raise InputError(Problem("E402", f"the background cannot be read: {error}", hint=hint)) from None
+
+
+def kinds_of(program: Program) -> Iterator[KindDescription]:
+    """Yield the kinds of events that a program reads and makes, with names and types as far as they are known."""
+    compiled = program.compiled
+    types = compiled.explanation(None).types
+    made = dict.fromkeys((rule.head.name, len(rule.head.args)) for rule in event_rules(compiled.tree))
+    read = {signature.kind: signature for signature in signatures_of(compiled)}
+    for kind in dict.fromkeys([*read, *made]):
+        name, arity = kind
+        declared = read[kind].attributes if kind in read else None
+        names: list[str | None] = [*(compiled.attributes.get(kind) or ())]
+        if declared is not None:
+            names = [attribute for attribute, _ in declared]
+        names += [None] * (arity - len(names))
+        role = "derived" if kind in made else "input"
+        yield KindDescription(name, arity, names, list(types.get(kind, ("any",) * arity)), role)
+
+
+def problems_of(text: str, language: str = "rules") -> tuple[list[Problem], Program | None]:
+    """Return all problems of a program, and the program if it has no errors."""
+    try:
+        program = compile_program(text, language)
+    except EtalisError as error:
+        return list(error.problems), None
+    return list(program.problems), program
