@@ -1,7 +1,8 @@
 r"""Text as it comes -> clauses, each with the full stop that ends it.
 
-A full stop ends a clause where layout or a comment follows; in quotes, numbers, comments and signs such as `=..` it does
-not, by the rules of `language.read.tokens`. What has been looked at is not looked at again, however small the pieces.
+A full stop ends a clause where layout or a comment follows; in quotes, numbers, comments and signs such as `=..` it
+does not, by the rules of `language.read.tokens`. What has been looked at is not looked at again, however small the
+pieces. What stands before a full stop is a part of a program, or a term: `read_typed` tells which.
 
 >>> reader = ClauseReader()
 >>> reader.feed("event(a('1. 2', 0.5)). % a. b\nqu"), reader.feed("ery(X = 'a.'"), reader.feed(").\n")
@@ -11,7 +12,11 @@ not, by the rules of `language.read.tokens`. What has been looked at is not look
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+from etalis.errors import ProgramError, Source
+from etalis.language import syntax as s
+from etalis.language.read.parser import parse_term, read_clauses
 from etalis.language.read.tokens import ESCAPE, SYMBOL_CHARS
 
 _LONGEST = 64  # characters of a token that may still turn out to be a full stop or the code of a character
@@ -89,7 +94,7 @@ class ClauseReader:
                     return end
 
     def _pass_code(self) -> int | None:
-        """Go on to the next quote or comment: 0; to the end of the clause: where it is; to the end of the text: None."""
+        """Go on to the end of the clause, and return it; None where the text ends, 0 at a quote or a comment."""
         text = self._text
         if self._is_remark:
             end = text.find("\n", self._at)
@@ -144,3 +149,27 @@ class ClauseReader:
                 return True
         self._at = max(self._at, len(self._text) - 1)
         return False
+
+
+def read_typed(text: str, name: str) -> Iterator[s.Item | s.Term]:
+    """Yield what a text says that is typed or sent: clauses of programs as such, everything else as terms.
+
+    >>> from etalis.language.printer import print_term
+    >>> [type(found).__name__ for found in read_typed("c(X) <- a(X).", "")], [*map(print_term, read_typed("p, q.", ""))]
+    (['Rule'], ['p, q'])
+    """
+    source = Source(name, text)
+    for item, problems, _ in read_clauses(source):
+        if item is not None and not (isinstance(item, s.Clause) and item.body is None):
+            yield item
+            continue
+        try:
+            yield parse_term(text, name)
+        except ProgramError as error:
+            raise (ProgramError(*problems) if problems and _is_clause(text) else error) from None
+        return
+
+
+def _is_clause(text: str) -> bool:
+    """Tell whether a text that cannot be read was meant as a part of a program."""
+    return "<-" in text or "←" in text or text.lstrip().startswith((":-", "on ", "action ", "always ", "constraint "))

@@ -1,7 +1,7 @@
 """The commands of the console as a table: how they are written, what they do, and the function that does it.
 
-Help, completion and dispatch read it. What is no command is a goal. Names of the manual stand beside ours (003, sections
-2.3, 4.1 and 5.2).
+Help, completion and dispatch read it. What is no command is a goal. Names of the manual stand beside ours (003,
+sections 2.3, 4.1 and 5.2).
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ COMMANDS = (
     Command(("run", "execute_event_stream_file"), "run('file').", "take the events of a file", {1: run_file}),
     Command(("advance",), "advance(Time).", "let time pass up to a moment", {1: advance}),
     Command(("now",), "now.", "the time reached", {0: tell_time}),
-    Command(("load", "compile_event_file", "consult"), "load('file').", "add a file of rules to the program", {1: load}),
+    Command(("load", "compile_event_file", "consult"), "load('file').", "add a file of rules", {1: load}),
     Command(("rules",), "rules.", "the rules that run, with their labels", {0: list_rules}),
     Command(("ins_event_rule",), "ins_event_rule((c <- a)).", "add a rule, as typing it does", {1: insert_rule}),
     Command(("del_event_rule", "delete"), "del_event_rule(Label).", "remove the rules of a label", {1: delete_rule}),
@@ -277,7 +277,7 @@ COMMANDS = (
     Command(("explain",), "explain.", "how the rules are run: the plan", {0: explain}),
     Command(("why",), "why(c(X), Time).", "why an event occurred; without arguments the latest match",
             {0: why, 1: why, 2: why}),
-    Command(("why_not",), "why_not(c(X), Time).", "why an event did not occur, in [From, To]", {1: why_not, 2: why_not}),
+    Command(("why_not",), "why_not(c(X), Time).", "why none occurred, in [From, To]", {1: why_not, 2: why_not}),
     Command(("waiting", "partial"), "waiting(Label).", "patterns that have begun, and what they await",
             {0: list_waiting, 1: list_waiting}),
     Command(("state", "seeDB"), "state.", "what the operators hold", {0: list_state}),

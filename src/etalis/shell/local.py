@@ -13,14 +13,14 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from etalis.data.values import format_value
-from etalis.errors import EtalisError, Problem, ProgramError, Source
+from etalis.errors import EtalisError, Problem
+from etalis.formats.full_stops import read_typed
 from etalis.language import syntax as s
 from etalis.language.flags import FLAGS
 from etalis.language.ground_terms import variables
 from etalis.language.lower import to_logic
-from etalis.language.read.parser import parse_term, read_clauses
 from etalis.logic.builtins.table import CODES
-from etalis.shell.commands import BY_KEY, COMMANDS, Leave, Said, find_command, set_flag, shown
+from etalis.shell.commands import COMMANDS, Leave, Said, find_command, set_flag, shown
 from etalis.shell.console import Vocabulary
 from etalis.shell.workspace import Workspace
 
@@ -49,7 +49,7 @@ class LocalConsole:
         self.enough()
         with self._telling():
             self._keep_time()
-            for item in read_typed(clause):
+            for item in read_typed(clause, NAME):
                 self._do(item)
 
     async def more(self) -> None:
@@ -78,8 +78,8 @@ class LocalConsole:
         words |= {name: command.meaning for command in COMMANDS for name in command.names}
         flags = {name: row.meaning for name, row in FLAGS.items()}
         labels = {label: "rule" for label, _ in self.workspace.rules()}
-        inside = {name: flags for name in ("set_flag", "set_etalis_flag")}
-        inside |= {name: labels for name in ("del_event_rule", "delete", "waiting", "partial")}
+        inside = dict.fromkeys(("set_flag", "set_etalis_flag"), flags)
+        inside |= dict.fromkeys(("del_event_rule", "delete", "waiting", "partial"), labels)
         inside |= {f"{name},": dict.fromkeys(row.words, name) for name, row in FLAGS.items() if row.words}
         inside["help"] = {command.names[0]: command.meaning for command in COMMANDS} | flags
         return Vocabulary(words, inside, FILES)
@@ -172,25 +172,6 @@ class LocalConsole:
                 self.write(f"{problem}\n")
         except KeyboardInterrupt:
             self.write("stopped\n")
-
-
-def read_typed(text: str) -> Iterator[s.Item | s.Term]:
-    """Yield what a text says: clauses of programs as such, everything else as terms."""
-    source = Source(NAME, text)
-    for item, problems, _ in read_clauses(source):
-        if item is not None and not (isinstance(item, s.Clause) and item.body is None):
-            yield item
-            continue
-        try:
-            yield parse_term(text, NAME)
-        except ProgramError as error:
-            raise (ProgramError(*problems) if problems and is_rule(text) else error) from None
-        return
-
-
-def is_rule(text: str) -> bool:
-    """Tell whether a text that cannot be read was meant as a part of a program."""
-    return "<-" in text or "←" in text or text.lstrip().startswith((":-", "on ", "action ", "always ", "constraint "))
 
 
 def assertion(goal: s.Term) -> Iterator[s.Clause]:
