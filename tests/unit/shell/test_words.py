@@ -25,7 +25,8 @@ def known() -> Vocabulary:
     [
         ("event(withd", "withdrawal"), ("why(fra", "fraud"), ("why_n", "why_not"), ("X = 1, memb", "member"),
         ("set_flag(event_c", "event_consumption_policy"), ("set_flag(shedding, o", "oldest"),
-        ("set_flag(event_consumption_policy, chr", "chronological"), ("waiting(two", "two_cities"), ("help(shed", "shedding"),
+        ("set_flag(event_consumption_policy, chr", "chronological"), ("waiting(two", "two_cities"),
+        ("help(shed", "shedding"),
     ],
 )  # fmt: skip
 def test_a_word_is_offered(known: Vocabulary, typed: str, word: str) -> None:
