@@ -27,6 +27,7 @@ from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
 ON_OFF = ("on", "off")
 LIMITS = ("soft_limit", "hard_limit", "shedding")
 UNBOUNDED = 1 << 200
+SERVICE_MAX_STEPS = 100_000  # `max_steps` where goals are those of strangers: about 0.2 s of the slowest ones
 T = TypeVar("T")
 
 
@@ -64,6 +65,12 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
             ),
             Flag("max_path", 10_000, "most steps of one execution of an action", number="count"),
             Flag("max_tries", 1_000_000, "most steps that are tried for one execution of an action", number="count"),
+            Flag(
+                "max_steps",
+                -1,
+                "most steps that any goal may take: of a condition, an action, a directive, a query of the host",
+                number="limit",
+            ),
             Flag("max_goal_steps", 500_000, "most steps that a condition or action may take", number="count"),
             Flag(
                 "max_goal_time",
@@ -158,6 +165,7 @@ class Settings:
     max_reactions: int = 10_000
     max_path: int = 10_000
     max_tries: int = 1_000_000
+    max_steps: int | None = None
     max_goal_steps: int = 500_000
     max_goal_time: float | None = None
     max_goal_memory: int | None = 250
@@ -207,6 +215,7 @@ def settings(program: Tree, given: Mapping[str, object] = MappingProxyType({})) 
         max_path=values["max_path"],
         max_tries=values["max_tries"],
         garbage_window=to_microseconds(values["garbage_window"]) if values["garbage_control"] == "general" else None,
+        max_steps=_limit(values["max_steps"]),
         max_goal_steps=values["max_goal_steps"],
         max_goal_time=_limit(values["max_goal_time"]),
         max_goal_memory=_limit(values["max_goal_memory"]),

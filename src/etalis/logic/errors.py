@@ -6,9 +6,10 @@ A limit (`LogicLimitError`) cannot be caught by a program, so that a loop cannot
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from etalis.errors import ConditionError, Problem
+from etalis.errors import ConditionError, Problem, Span
 
 
 class LogicError(ConditionError):
@@ -47,3 +48,27 @@ class LogicLimitError(LogicError):
             f"the goal reached its limit of {limit}: {amount}",
             f"the goal may not end; if it does, {remedy}",
         )
+
+
+class StepLimitError(LogicLimitError):
+    """A goal took more steps than `max_steps` allows to any."""
+
+    def __init__(self, amount: int) -> None:
+        LogicError.__init__(
+            self,
+            ("error", ("resource_error", "steps"), ("limit", "steps", amount)),
+            "E517",
+            f"the goal takes more than the {amount} steps that max_steps allows",
+            "the goal may not end; if it does, ask for less at a time, or raise the flag max_steps",
+        )
+
+    def at(self, place: Span | None) -> StepLimitError:
+        """Return the error with its place."""
+        self.problems = (replace(self.problems[0], span=place),)
+        self.args = (str(self.problems[0]),)
+        return self
+
+
+def too_many_steps(amount: int, *, is_cap: bool) -> LogicLimitError:
+    """Return the error of a goal that took so many steps, which `is_cap` says are those of `max_steps`."""
+    return StepLimitError(amount) if is_cap else LogicLimitError("steps", amount)

@@ -16,6 +16,7 @@ from etalis.language.check.checks import check_rules, check_text
 from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.check.outline import Outline
 from etalis.language.flags import Settings, settings
+from etalis.language.goal_limits import host_limits
 from etalis.language.outer.strata import MadeAtom, find_levels, find_stages
 from etalis.language.reactive.reactions import refuse_uncorrected
 from etalis.language.read.imports import Reader
@@ -154,7 +155,7 @@ class CompiledProgram:
 
     def solver(self, output: Callable[[str], object], clock: Clock) -> Solver:
         """Return a fresh logic machine over the program's knowledge."""
-        return Solver(self.knowledge.database(), output=output, clock=clock)
+        return Solver(self.knowledge.database(), host_limits(self.settings), output=output, clock=clock)
 
     @cached_property
     def effects(self) -> tuple[str, ...]:

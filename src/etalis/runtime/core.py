@@ -163,7 +163,8 @@ class Core:
     def search(self) -> Search:
         """What finds the executions of actions."""
         settings = self.program.settings
-        limits = SearchLimits(settings.max_path, settings.max_tries)
+        most = settings.max_tries if settings.max_steps is None else min(settings.max_tries, settings.max_steps)
+        limits = SearchLimits(settings.max_path, most)
         return Search(self.rules.conditions.solver, ActionProgram.of(self.program.tree), limits)
 
     # events

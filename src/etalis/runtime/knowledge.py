@@ -16,6 +16,7 @@ from etalis.language.read.parser import parse_term
 from etalis.language.rules import knowledge_changes
 from etalis.language.syntax import Clause, StateDeclaration, Tree
 from etalis.logic.builtins.table import PROTECTED
+from etalis.logic.errors import StepLimitError
 from etalis.logic.knowledge.foreign import Function, install
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.machine.database import Database, Key
@@ -148,8 +149,11 @@ class Knowledge:
 
 def solutions(solver: Solver, goal: str) -> list[dict[str, Any]]:
     """Return all solutions of a goal: the values of its named variables."""
-    asked = to_logic(parse_term(goal, "<query>"))
-    found = solver.solve(asked)
+    term = parse_term(goal, "<query>")
+    try:
+        found = list(solver.solve(to_logic(term)))
+    except StepLimitError as error:
+        raise error.at(term.span) from None
     return [{name: value for name, value in row.items() if not name.startswith("_")} for row in found]
 
 

@@ -17,7 +17,7 @@ from etalis.errors import EtalisError, LimitError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.event_goals import install_goals
 from etalis.language.flags import settings
-from etalis.language.goal_limits import goal_limits
+from etalis.language.goal_limits import goal_limits, host_limits
 from etalis.language.lower import load_clauses, run_directives, to_logic
 from etalis.language.rules import knowledge_changes, known_events, labelled_rules
 from etalis.language.steps import Occur, Reset, Spy, Step
@@ -74,7 +74,7 @@ def run(
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
     errors = [] if errors is None else errors
     run_state = RunState(output or (lambda _text: None))
-    solver = Solver(load_clauses(program), output=run_state.output, clock=run_state.clock)
+    solver = Solver(load_clauses(program), host_limits(found), output=run_state.output, clock=run_state.clock)
     install_goals(solver.database, run_state, program)
     solve, learn = knowledge(program, solver, errors, goal_limits(found)), _learner(program, solver)
     waiting = sorted(changes, key=lambda change: change[0])
@@ -113,8 +113,9 @@ def least_model(program: s.Tree, stream: Iterable[Event]) -> set[Event]:
     Conditions see the knowledge as of their match's end, all changes of that moment included. So it is what `run`
     makes where no change shares its moment with another input or a time point.
     """
-    events, solver = list(stream), Solver(load_clauses(program))
-    solve = knowledge(program, solver, [], goal_limits(settings(program)))
+    found, events = settings(program), list(stream)
+    solver = Solver(load_clauses(program), host_limits(found))
+    solve = knowledge(program, solver, [], goal_limits(found))
     if knowledge_changes(program):
         _remember(program, solver, events)
         return semantics_model.least_model(program, events, lambda end: _solve_as_of(solver, end, solve))
@@ -176,8 +177,9 @@ def reported(program: s.Tree, events: Iterable[Event]) -> list[Event]:
     triggers = [item for item in program.items if isinstance(item, s.Trigger)]
     if not triggers:
         return [event for event in events if event.rule is not None]
-    solver = Solver(load_clauses(program), output=lambda _text: None)
-    solve = knowledge(program, solver, [], goal_limits(settings(program)))
+    found = settings(program)
+    solver = Solver(load_clauses(program), host_limits(found), output=lambda _text: None)
+    solve = knowledge(program, solver, [], goal_limits(found))
     return [event for event in events if any(_is_meant(trigger, event, solve) for trigger in triggers)]
 
 

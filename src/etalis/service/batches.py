@@ -8,7 +8,7 @@ row that completed it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
@@ -16,11 +16,11 @@ from operator import length_hint
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from etalis.errors import EtalisError, LimitError
+from etalis.errors import EtalisError
 from etalis.formats import Bad, Pause, exact_seconds
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.service.matches import MatchEntry
-from etalis.service.problems import UnavailableError
+from etalis.service.problems import DoorError, UnavailableError, UnprocessableError
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
 
@@ -39,6 +39,13 @@ class RejectedRow:
     message: str
 
 
+class NamedRow(NamedTuple):
+    """A row with the name that its sender gave it: one of a name is taken, once."""
+
+    key: str
+    row: Any
+
+
 @dataclass(slots=True)
 class Taken:
     """What became of a batch: rows taken, rows that came too late, rows that were rejected, and the matches."""
@@ -55,6 +62,7 @@ class _Piece(NamedTuple):
 
     rows: int
     late: int
+    repeated: int
     rejected: list[RejectedRow]
     found: list[tuple[int | None, Event, bool]]
     due: int | None
@@ -74,7 +82,7 @@ class EventBatch:
         self.stamp = stamp
         self._rows = iter(rows)
         self._index = 0  # of the next row
-        self._late = 0
+        self._late = self._repeated = 0
         self._rejected: list[RejectedRow] = []
         self._place: Callable[[], int] = lambda: 0  # the index of the row that the engine is at
 
@@ -82,7 +90,7 @@ class EventBatch:
 
     def step(self) -> tuple[_Piece, bool]:
         """Take the next rows."""
-        self._late, self._rejected = 0, []
+        self._late, self._repeated, self._rejected = 0, 0, []
         found: list[tuple[int | None, Event, bool]] = []
         before, more = self._index, True
         self.engine.letters.receive = self._refuse
@@ -92,14 +100,14 @@ class EventBatch:
             more = len(part) == _PART
             try:
                 self._take(part, found)
-            except LimitError as error:
-                raise _NoRoomError(self._piece(before, found), error) from error
+            except EtalisError as error:
+                raise _CutShortError(self._piece(before, found), error) from error
             if perf_counter() > until:
                 break
         return self._piece(before, found), more
 
     def _piece(self, before: int, found: list[tuple[int | None, Event, bool]]) -> _Piece:
-        return _Piece(self._index - before, self._late, self._rejected, found, self.engine.next_due())
+        return _Piece(self._index - before, self._late, self._repeated, self._rejected, found, self.engine.next_due())
 
     def _refuse(self, letter: DeadLetter) -> None:
         if letter.cause == "late":
@@ -112,18 +120,21 @@ class EventBatch:
     def _take(self, part: list[Any], found: list[tuple[int | None, Event, bool]]) -> None:
         rows: list[Any] = []
         for row in part:
-            if row.__class__ is Bad:
-                self._run(rows, found)
-                rows = []
-                self._rejected.append(RejectedRow(self._index, row.problem.message))
-                self._index += 1
-            elif row.__class__ is Pause:
-                self._run(rows, found)
-                rows = []
-                found.extend((self._index, event, False) for event in self.engine.advance_now(exact_seconds(row.to)))
-                self._index += 1
-            else:
+            kind = row.__class__
+            if kind is NamedRow and self.engine.is_new(row.key):
+                row, kind = row.row, row.row.__class__
+            if kind is not Bad and kind is not Pause and kind is not NamedRow:
                 rows.append(row)
+                continue
+            self._run(rows, found)
+            rows = []
+            if kind is Bad:
+                self._rejected.append(RejectedRow(self._index, row.problem.message))
+            elif kind is Pause:
+                found.extend((self._index, event, False) for event in self.engine.advance_now(exact_seconds(row.to)))
+            else:
+                self._repeated += 1
+            self._index += 1
         self._run(rows, found)
 
     def _run(self, rows: list[Any], found: list[tuple[int | None, Event, bool]]) -> None:
@@ -167,13 +178,19 @@ class EventBatch:
     def deliver(self, found: _Piece) -> None:
         """Count and number what a piece came to."""
         result = self.result
-        result.taken += found.rows - found.late - len(found.rejected)
+        taken = found.rows - found.late - found.repeated - len(found.rejected)
+        result.taken += taken
         result.late += found.late
+        result.repeated += found.repeated
         result.rejected += found.rejected
         entries = self.engine.deliver(found.found, found.due)
         if self.wants_matches:
             result.matches += [entry for entry in entries if not entry.received]
-        self.engine.count(found.rows - found.late - len(found.rejected), found.late, found.rejected)
+        counts = self.engine.counts
+        counts.events += taken
+        counts.late += found.late
+        counts.repeated += found.repeated
+        counts.rejected += len(found.rejected)
 
     def finish(self) -> None:
         """Answer what became of all rows."""
@@ -181,36 +198,34 @@ class EventBatch:
             self.answer.set_result(self.result)
 
     def fail(self, error: BaseException) -> None:
-        """Answer that the engine has no room, with how many rows were taken, or pass on an error."""
+        """Pass on an error, with how many rows were taken before it."""
         told: BaseException = error
-        if isinstance(error, _NoRoomError):
+        if isinstance(error, _CutShortError):
             self.deliver(error.piece)
-            first = error.error.problems[0]
-            told = UnavailableError(first.code, first.message, first.hint or "let time pass", {"Retry-After": "1"})
-            told.more["taken"] = self.result.taken
+            told = self._describe(error.error)
         if not self.answer.done():
             self.answer.set_exception(told)
 
+    def _describe(self, error: EtalisError) -> EtalisError:
+        """Return an error that tells how many rows were taken; that there is no room is one of its own."""
+        first = error.problems[0]
+        if first.code == "E321":
+            told: DoorError = UnavailableError(first.code, first.message, first.hint or "", {"Retry-After": "1"})
+        elif self.result.taken:
+            told = UnprocessableError(first.code, first.message, first.hint or "")
+        else:
+            return error
+        told.more["taken"] = self.result.taken
+        return told
 
-class _NoRoomError(Exception):
-    """The engine holds all that it may; a piece ends here."""
+
+class _CutShortError(Exception):
+    """A piece that ended in an error: what it came to before."""
 
     def __init__(self, piece: _Piece, error: EtalisError) -> None:
         super().__init__(str(error))
         self.piece = piece
         self.error = error
-
-
-def stamps(first: int) -> Iterator[int | float | Fraction]:
-    """Yield times from a moment in microseconds on, a microsecond apart, as exact seconds.
-
-    >>> list(islice(stamps(1_999_999), 2))
-    [1.999999, 2]
-    """
-    moment = first
-    while True:
-        yield seconds_of(moment)
-        moment += 1
 
 
 def seconds_of(moment: int) -> int | float | Fraction:

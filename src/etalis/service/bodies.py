@@ -14,15 +14,17 @@ from typing import Any
 
 import msgspec
 
-from etalis.formats import Item, Row
+from etalis.errors import Problem
+from etalis.formats import Bad, Item, Row
 from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
 from etalis.formats.json_lines import LineReader
-from etalis.formats.row import ARRIVAL, Reading, reading_of
+from etalis.formats.row import ARRIVAL, Place, Reading, reading_of
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.runtime.state import BEGINNING
-from etalis.service.batches import seconds_of
+from etalis.service.batches import NamedRow, seconds_of
+from etalis.service.limits import ServiceLimits, is_too_deep
 from etalis.service.problems import MalformedError, WrongTypeError
 
 _SOURCE = "body"
@@ -43,12 +45,13 @@ class BodyOptions:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body of events; `reached` is the time of the engine, after which events without a time come."""
+    """A body of events; `reached` tells the time of the engine, after which events without a time come."""
 
     data: bytes
     reading: Reading
-    reached: int
+    reached: Callable[[], int]
     by_clock: bool
+    limits: ServiceLimits
 
     def text(self) -> str:
         return self.data.decode("utf-8-sig", "surrogateescape")
@@ -101,6 +104,7 @@ class JsonRows:
         self.reader = LineReader(_SOURCE, reading)
         self.reading = reading
         self.by_clock = body.by_clock
+        self.limits = body.limits
         self.implied = frozenset(name for name in reading.schema if reading.is_by_name(name))
         usual = reading.event is None and reading.time is None and reading.unit == "s"
         self.names = {
@@ -132,8 +136,22 @@ class JsonRows:
                             continue
             except (KeyError, TypeError, ValueError, RecursionError, msgspec.DecodeError):
                 pass  # the reader says what is wrong, if anything is
+            refused = self._refuse(number, text)
+            if refused is not None:
+                yield refused
+                continue
             for item in self.reader.read(number, text.decode("utf-8", "surrogateescape")):
                 yield _as_input(item, self.implied)
+
+    def _refuse(self, number: int, text: bytes) -> Bad | None:
+        """Refuse a text that is longer or nested deeper than the limits allow."""
+        if len(text) > self.limits.line:
+            message = f"the line has {len(text)} bytes, {self.limits.line} are allowed"
+        elif is_too_deep(text, self.limits.depth):
+            message = f"nested deeper than {self.limits.depth} levels"
+        else:
+            return None
+        return Bad(Place(_SOURCE, number), Problem("E824", message, hint="send events with smaller values"))
 
 
 def _is_simple(name: str, kind: str) -> bool:
@@ -141,8 +159,7 @@ def _is_simple(name: str, kind: str) -> bool:
 
 
 def _lines(body: Body) -> Iterator[Any]:
-    data = body.data.removeprefix(b"\xef\xbb\xbf")
-    return JsonRows(body).read(data.split(b"\n"))
+    yield from JsonRows(body).read(body.data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
 
 
 def raw_items(data: bytes) -> list[bytes]:
@@ -162,20 +179,17 @@ def raw_items(data: bytes) -> list[bytes]:
 
 
 def _json(body: Body) -> Iterator[Any]:
-    return JsonRows(body).read(raw_items(body.data))
+    yield from JsonRows(body).read(raw_items(body.data))
 
 
 def _csv(body: Body) -> Iterator[Any]:
-    return _inputs(read_csv(body.text().splitlines(keepends=True), _SOURCE, body.reading), body)
+    yield from _inputs(read_csv(body.text().splitlines(keepends=True), _SOURCE, body.reading), body)
 
 
 def _terms(body: Body) -> Iterator[Any]:
-    items = (
-        read_event_file([body.text()], _SOURCE, body.reading)
-        if body.reached == BEGINNING
-        else read_event_file([body.text()], _SOURCE, body.reading, after=body.reached)
-    )
-    return _inputs(items, body)
+    reached = body.reached()
+    going_on = {} if reached == BEGINNING else {"after": reached}
+    yield from _inputs(read_event_file([body.text()], _SOURCE, body.reading, **going_on), body)
 
 
 def _parquet(body: Body) -> Iterator[Any]:
@@ -194,30 +208,35 @@ def _parquet(body: Body) -> Iterator[Any]:
 
 
 def _cloud_events(body: Body) -> Iterator[Any]:
-    return JsonRows(body).read(map(cloud_event, raw_items(body.data)))
+    rows = JsonRows(body)
+    for text in raw_items(body.data):
+        key, event = cloud_event(text)
+        for row in rows.read((event,)):
+            yield row if key is None else NamedRow(key, row)
 
 
-def cloud_event(text: bytes) -> bytes:
-    """Return a CloudEvent as an event: its type is the name, its time the time, its data the attributes.
+def cloud_event(text: bytes) -> tuple[str | None, bytes]:
+    """Return the name of a CloudEvent, source and id, and the event: its type, its time, its data as attributes.
 
     >>> cloud_event(
     ...     b'{"specversion": "1.0", "type": "a", "source": "/x", "id": "1", "time": "1970-01-01T00:00:07Z",'
     ...     b' "data": {"x": 1}}'
     ... )
-    b'{"event": "a", "at": "1970-01-01T00:00:07Z", "x": 1}'
+    ('/x 1', b'{"event": "a", "at": "1970-01-01T00:00:07Z", "x": 1}')
     """
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
-        return text
+        return None, text
     if not isinstance(given, dict) or not isinstance(given.get("type"), str):
-        return text
+        return None, text
     data = given.get("data", {})
     record: dict[str, Any] = {"event": given["type"]}
     if given.get("time") is not None:
         record["at"] = given["time"]
     record |= data if isinstance(data, dict) else {"args": data if isinstance(data, list) else [data]}
-    return json.dumps(record).encode()
+    key = f"{given.get('source', '')} {given['id']}" if isinstance(given.get("id"), str) else None
+    return key, json.dumps(record).encode()
 
 
 JSON_TYPES = ("application/json", "application/cloudevents+json", "application/cloudevents-batch+json")

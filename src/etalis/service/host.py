@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from secrets import token_hex
 
@@ -18,11 +19,21 @@ from etalis.engine import Engine
 from etalis.errors import ProgramWarning
 from etalis.program import Program
 from etalis.reactive.effects.rehearsal import nowhere
-from etalis.service.access import LOCAL, Client
+from etalis.service.access import LOCAL, Client, Doorkeeper, TokenFile
 from etalis.service.clock import ServiceClock
+from etalis.service.figures import ServiceFigures
 from etalis.service.hosted_engine import EngineSpec, HostedEngine, LetterSlot
-from etalis.service.problems import ConflictError, NotFoundError, TooManyError, UnprocessableError
-from etalis.service.programs import LANGUAGES, compile_program
+from etalis.service.limits import ServiceLimits
+from etalis.service.problems import (
+    ConflictError,
+    ForbiddenError,
+    LargeBodyError,
+    NotFoundError,
+    TooManyError,
+    UnprocessableError,
+)
+from etalis.service.programs import LANGUAGES, CheckedProgram, check_program, compile_program
+from etalis.service.store_hooks import EntryStore
 from etalis.service.worker import Actor, Worker
 
 __all__ = ["Client", "EngineSpec", "HostedEngine", "Service", "ServiceLimits"]
@@ -32,26 +43,24 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _LOOK = 30.0  # seconds between two looks for engines that nobody uses
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceLimits:
-    """What a client may use; `etalis serve` has an option for each."""
-
-    engines: int = 20
-    scratch_seconds: float = 600.0
-
-
 class Service:
     """All engines, the worker that runs them, and the limits of their clients."""
 
     def __init__(
         self, *, limits: ServiceLimits | None = None, time: str = "events", clock: ServiceClock | None = None,
-        public_url: str = "",
+        public_url: str = "", tokens: TokenFile | None = None, store: EntryStore | None = None,
     ) -> None:  # fmt: skip
         self.public_url = public_url.rstrip("/")
         self.limits = limits or ServiceLimits()
         self.time = time
         self.clock = clock or ServiceClock()
-        self.worker = Worker()
+        self.worker = Worker(most_requests=self.limits.queue_requests, most_events=self.limits.queue_events)
+        self.tokens = tokens
+        self.store = store
+        self.access = Doorkeeper(tokens, public_url=public_url, rate=self.limits.rate, burst=self.limits.burst)
+        self.figures = ServiceFigures()
+        self.closing = asyncio.Event()
+        self._streams: Counter[str] = Counter()
         self._engines: dict[str, HostedEngine] = {}
         self._compilers: dict[str, Actor] = {}
         self._names_taken: set[str] = set()
@@ -72,6 +81,26 @@ class Service:
         for engine in self._engines.values():
             engine.end()
 
+    def hang_up(self) -> None:
+        """Let go of the readers of streams, before the service ends."""
+        self.closing.set()
+
+    def begin_stream(self, client: Client) -> None:
+        """Count a stream that a client begins to read, or refuse it."""
+        if self._streams[client.name] >= self.limits.streams:
+            message = f"{client.name} reads {self.limits.streams} streams, and may read no more"
+            raise TooManyError("E827", message, "end one of them: one stream tells all kinds of an engine")
+        self._streams[client.name] += 1
+
+    def end_stream(self, client: Client) -> None:
+        """Count a stream that a client reads no more."""
+        self._streams[client.name] -= 1
+
+    @property
+    def streams(self) -> int:
+        """How many streams are being read."""
+        return self._streams.total()
+
     # engines
 
     async def create(self, spec: EngineSpec, client: Client = LOCAL) -> HostedEngine:
@@ -85,19 +114,22 @@ class Service:
             raise TooManyError("E827", f"{client.name} has {owned} engines, and may have no more", "delete one of them")
         self._names_taken.add(name)
         try:
-            actor = self._compilers.setdefault(client.name, Actor(f"the programs of {client.name}"))
             letters = LetterSlot()
-            program, made = await self.worker.do(actor, partial(self._make_now, spec, letters))
+            program, made = await self.worker.do(self._compiler(client), partial(self._make_now, spec, letters))
         finally:
             self._names_taken.discard(name)
-        hosted = HostedEngine(name, spec, client.name, program, made, letters, self.worker, self.clock)
+        hosted = HostedEngine(
+            name, spec, client.name, program, made, letters, self.worker, self.clock, self.limits, self.store
+        )
         self._engines[name] = hosted
+        await hosted.keep("create", {"spec": asdict(hosted.spec), "owner": client.name})
         return hosted
 
     def _checked(self, spec: EngineSpec) -> EngineSpec:
         if spec.name is not None and not _NAME.fullmatch(spec.name):
             hint = "a name has up to 64 letters, digits, _, . and -, and begins with a letter or digit"
             raise UnprocessableError("E823", f"{spec.name!r} is not a name for an engine", hint)
+        self._refuse_long(spec.program)
         time = spec.time or self.time
         if time not in TIMES:
             raise UnprocessableError("E823", f"time is {time!r}", f"one of {', '.join(TIMES)}")
@@ -117,6 +149,21 @@ class Service:
             )  # fmt: skip
         return program, engine
 
+    async def check(self, text: str, language: str, client: Client = LOCAL) -> CheckedProgram:
+        """Return the problems of a program, and what it reads and makes."""
+        if language not in LANGUAGES:
+            raise UnprocessableError("E823", f"the language is {language!r}", f"one of {', '.join(LANGUAGES)}")
+        self._refuse_long(text)
+        return await self.worker.do(self._compiler(client), partial(check_program, text, language))
+
+    def _compiler(self, client: Client) -> Actor:
+        return self._compilers.setdefault(client.name, Actor(f"the programs of {client.name}"))
+
+    def _refuse_long(self, text: str) -> None:
+        if len(text) > self.limits.program:
+            message = f"the program has {len(text)} characters, {self.limits.program} are allowed"
+            raise LargeBodyError("E824", message, "make several engines of its parts; facts come as events")
+
     def _free_name(self, kind: str) -> str:
         while (name := f"{kind}-{token_hex(4)}") in self._engines:
             pass
@@ -133,9 +180,19 @@ class Service:
         """Yield the engines that a client sees."""
         return (engine for engine in list(self._engines.values()) if _sees(client, engine))
 
+    def own(self, name: str, client: Client = LOCAL) -> HostedEngine:
+        """Return an engine that a client may change: its own, or any if it administrates."""
+        found = self.engine(name, client)
+        if found.owner != client.name and not client.may("admin"):
+            hint = "only who made an engine changes it; anybody with the scope signal sends it events"
+            raise ForbiddenError("E831", f"the engine {name} is not of {client.name}", hint)
+        return found
+
     async def delete(self, name: str, client: Client = LOCAL) -> None:
         """Delete an engine."""
-        self._drop(self.engine(name, client))
+        engine = self.own(name, client)
+        self._drop(engine)
+        await engine.keep("delete", {})
 
     def _drop(self, engine: HostedEngine) -> None:
         del self._engines[engine.name]

@@ -6,20 +6,32 @@ What ends in `_now` runs in the worker's thread, everything else in the event lo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from etalis.engine import Engine
+from etalis.errors import EtalisError
+from etalis.language.syntax import Rule
 from etalis.program import Program
 from etalis.runtime.lateness.watermark import DeadLetter
+from etalis.runtime.reporting.inspection import Waiting
 from etalis.runtime.state import NEVER
-from etalis.service.batches import EventBatch, RejectedRow, Taken, seconds_of
+from etalis.service.batches import EventBatch, Taken, seconds_of
+from etalis.service.bodies import Body, BodyOptions, count_rows, read_rows, reading_for
 from etalis.service.clock import ServiceClock
+from etalis.service.limits import ServiceLimits
 from etalis.service.matches import Kind, MatchEntry, MatchLog
+from etalis.service.plans import EXPLAINED
+from etalis.service.programs import read_rules
+from etalis.service.seen_names import SeenNames
+from etalis.service.store_hooks import EntryStore, StoreEntry
 from etalis.service.worker import Actor, Worker
 from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.interval import MICROSECONDS
+from etalis.why.justification import Justification
+from etalis.why.partial import PartialMatches
+from etalis.why.why_not import WhyNot
 
 T = TypeVar("T")
 
@@ -65,16 +77,18 @@ class HostedEngine:
 
     def __init__(
         self, name: str, spec: EngineSpec, owner: str, program: Program, engine: Engine, letters: LetterSlot,
-        worker: Worker, clock: ServiceClock,
+        worker: Worker, clock: ServiceClock, limits: ServiceLimits,
+        store: EntryStore | None,
     ) -> None:  # fmt: skip
         self.name = name
         self.spec = spec
         self.owner = owner
         self.program = program
-        self.matches = MatchLog()
+        self.matches = MatchLog(kept=limits.kept, seconds=limits.kept_seconds)
         self.actor = Actor(name)
         self.counts = Counts()
         self.followed: frozenset[Kind] = frozenset()
+        self._asked: frozenset[Kind] = frozenset()
         self.letters = letters
         self.by_clock = spec.time == "clock"
         self.closed = False
@@ -83,6 +97,9 @@ class HostedEngine:
         self._worker = worker
         self._clock = clock
         self._stamp = 0  # the last one given
+        self._limits = limits
+        self._store = store
+        self._seen = SeenNames(clock.monotonic)
         self._alarm: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
@@ -90,15 +107,38 @@ class HostedEngine:
 
     # events
 
-    async def take(self, rows: Iterable[Any], matches: bool = True, *, weight: int | None = None) -> Taken:
-        """Take rows in order; those of batches that come meanwhile come after them."""
+    async def take(self, rows: Sequence[Any], matches: bool = True) -> Taken:
+        """Take rows in order; those that come meanwhile come after them."""
+        return await self._take(rows, len(rows), {"rows": rows}, matches=matches)
+
+    async def take_body(self, media: str, data: bytes, options: BodyOptions, matches: bool = True) -> Taken:
+        """Take the events of a body of some content type."""
+        reading = reading_for(self.program.compiled, options, by_clock=self.by_clock)
+        rows = read_rows(media, Body(data, reading, self.reached, self.by_clock, self._limits))
+        given = {"media": media, "data": data, "options": asdict(options)}
+        return await self._take(rows, count_rows(media, data), given, matches=matches)
+
+    async def _take(self, rows: Iterable[Any], weight: int, given: dict[str, Any], *, matches: bool) -> Taken:
         self.used = self._clock.monotonic()
         answer: asyncio.Future[Taken] = asyncio.get_running_loop().create_future()
-        if weight is None:
-            weight = len(rows) if isinstance(rows, Sequence) else 1
         stamp = self._clock.now() if self.by_clock else None
         self._worker.submit(self.actor, EventBatch(self, rows, answer, stamp=stamp, matches=matches), events=weight)
-        return await answer
+        return await self._answered(answer, "events", {**given, "stamp": stamp})
+
+    async def _answered(self, answer: Awaitable[T], kind: str, data: dict[str, Any]) -> T:
+        """Return an answer when what was done is also kept; it was put into the queue just now."""
+        if self._store is None:
+            return await answer
+        kept = self._store.append(StoreEntry(self.name, kind, data))
+        try:
+            return await answer
+        finally:
+            await kept
+
+    async def keep(self, kind: str, data: dict[str, Any]) -> None:
+        """Wait until a change is kept."""
+        if self._store is not None:
+            await self._store.append(StoreEntry(self.name, kind, data))
 
     def run_now(self, rows: Iterator[Any]) -> Iterator[Event]:
         """Run rows through the engine."""
@@ -137,6 +177,10 @@ class HostedEngine:
         kind.shown = inputs.shown
         return new_event(Event, (end, start, kind, *values))
 
+    def is_new(self, key: str) -> bool:
+        """Note the name that a client gave an event; tell whether it is the first of this name."""
+        return self._seen.note(key)
+
     def reached(self) -> int:
         """Return the time that the engine has reached, in microseconds."""
         return self._engine.core.state.now
@@ -153,12 +197,6 @@ class HostedEngine:
                 self.counts.matches += 1
         self._wait_for(due)
         return entries
-
-    def count(self, taken: int, late: int, rejected: list[RejectedRow]) -> None:
-        """Count rows."""
-        self.counts.events += taken
-        self.counts.late += late
-        self.counts.rejected += len(rejected)
 
     def next_due(self) -> int | None:
         """Return the moment at which something may happen without an event, of an engine that follows the clock."""
@@ -193,38 +231,88 @@ class HostedEngine:
         self.used = self._clock.monotonic()
         return await self._worker.do(self.actor, function)
 
-    async def _do_changing(self, change: Callable[[], Iterable[Event]]) -> list[MatchEntry]:
+    async def _change(self, function: Callable[[], T], kind: str, data: dict[str, Any]) -> T:
+        """Do what changes the engine, and keep that it was done."""
+        self.used = self._clock.monotonic()
+        return await self._answered(self._worker.ask(self.actor, function), kind, data)
+
+    async def _cause(self, change: Callable[[], Iterable[Event]], kind: str, data: dict[str, Any]) -> list[MatchEntry]:
         """Do what may cause matches; return them with their numbers."""
         self.used = self._clock.monotonic()
         answer: asyncio.Future[list[MatchEntry]] = asyncio.get_running_loop().create_future()
         self._worker.submit(self.actor, _Changing(self, change, answer))
-        return await answer
+        return await self._answered(answer, kind, data)
 
     async def advance(self, at: Any) -> list[MatchEntry]:
         """Say that nothing more ends at or before a time."""
-        return await self._do_changing(lambda: self._engine.advance(to=at))
+        return await self._cause(lambda: self._engine.advance(to=at), "advance", {"to": at})
 
     async def close(self) -> list[MatchEntry]:
         """End the stream: all deadlines pass."""
-        found = await self._do_changing(self._engine.close)
+        found = await self._cause(self._engine.close, "close", {})
         self.closed = True
         return found
 
     async def reset(self) -> None:
         """Drop all that waits; rules, knowledge, time and matches stay."""
-        await self._do(self._engine.reset)
+        await self._change(self._engine.reset, "reset", {})
 
     async def query(self, goal: str, limit: int = 1_000) -> list[dict[str, Any]]:
         """Return the first solutions of a goal."""
-        return await self._do(lambda: self._engine.query(goal)[:limit])
+        return await self._change(lambda: self._engine.query(goal)[:limit], "query", {"goal": goal})
+
+    async def state(self) -> tuple[Waiting, ...]:
+        """Return what the engine holds on to, by rule and operator."""
+        return await self._do(self._engine.state)
+
+    async def partial(self, rule: str | None = None, limit: int = 100) -> PartialMatches:
+        """Return the patterns that have begun, the fullest first."""
+        return await self._do(lambda: self._engine.partial(rule, limit=limit))
+
+    async def explain(self, form: str = "text") -> str | dict[str, Any]:
+        """Return the plan of the rules with what waits in it: as text, as SVG, or as boxes and links."""
+        return await self._do(lambda: EXPLAINED[form](self._engine))
+
+    async def why(self, event: Event) -> Justification:
+        """Return why an event occurred, in an engine that keeps its past."""
+        return await self._do(lambda: self._engine.justify(event))
+
+    async def why_not(self, question: str, between: tuple[Any, Any] | None = None, *, repair: bool = False) -> WhyNot:
+        """Return why no event fits a pattern, and what came nearest."""
+        return await self._do(lambda: self._engine.why_not(question, between=between, repair=repair))
+
+    async def follow(self, kinds: Iterable[Kind]) -> None:
+        """Note the events of received kinds among the matches, from now on, for who names them."""
+        added = self.followed | frozenset(kinds)
+        if added - self._asked:
+            self._asked |= added
+            await self._change(lambda: self._follow_now(added), "follow", {"kinds": sorted(added)})
+
+    def _follow_now(self, kinds: frozenset[Kind]) -> None:
+        made = {planned.head.kind for planned, _ in self._engine.core.rules.rules}
+        self.followed = kinds - made
 
     async def insert_rules(self, text: str) -> list[str]:
         """Add rules, effective for later events; return their labels."""
-        return await self._do(lambda: [str(self._engine.insert_rule(text))])
+        return await self._change(lambda: self._insert_now(text), "insert_rules", {"rules": text})
+
+    def _insert_now(self, text: str) -> list[str]:
+        """Add all rules, or none."""
+        engine, added = self._engine, list[Rule]()
+        labels = []
+        try:
+            for rule in read_rules(text):
+                labels.append(engine.insert_rule(rule))
+                added.append(rule)
+        except EtalisError:
+            for rule in added:
+                engine.delete_rule(rule)
+            raise
+        return labels
 
     async def delete_rule(self, label: str) -> int:
         """Delete the rules of a label; return how many there were."""
-        return await self._do(lambda: self._engine.delete_rule(label))
+        return await self._change(lambda: self._engine.delete_rule(label), "delete_rule", {"label": label})
 
     async def snapshot(self) -> bytes:
         """Return all that the engine knows."""

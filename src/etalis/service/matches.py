@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from etalis.service.problems import GoneError
+from etalis.service.problems import GoneError, MalformedError
 from etalis.temporal.event import Event
 from etalis.temporal.json_values import to_text
 
@@ -100,6 +100,16 @@ class MatchLog:
     def first(self) -> int:
         """The number of the first match that is kept, or of the next one that comes."""
         return self._kept[0].number if self._kept else self.last + 1
+
+    @property
+    def readers(self) -> int:
+        """How many wait for more."""
+        return len(self._news)
+
+    def get(self, number: int) -> MatchEntry | None:
+        """Return the match of a number, if it is kept."""
+        place = number - self.first
+        return self._kept[place] if 0 <= place < len(self._kept) else None
 
     def add(self, found: Iterable[tuple[int | None, Event, bool]]) -> list[MatchEntry]:
         """Number what was found, and wake up who waits: (index of the input, event, whether it was received)."""
@@ -247,12 +257,16 @@ def read_kinds(text: str) -> frozenset[Kind]:
     >>> sorted(read_kinds("fraud/2,a/1"))
     [('a', 1), ('fraud', 2)]
     """
-    from etalis.service.problems import MalformedError
+    return frozenset(map(read_kind, text.split(",")))
 
-    found = set()
-    for each in text.split(","):
-        name, _, arity = each.strip().rpartition("/")
-        if not name or not (arity.isascii() and arity.isdigit()):
-            raise MalformedError("E306", f"{each!r} names no kind of event", "write name/arity, as in fraud/2,a/1")
-        found.add((name, int(arity)))
-    return frozenset(found)
+
+def read_kind(text: str) -> Kind:
+    """Read one kind of events.
+
+    >>> read_kind("fraud/2")
+    ('fraud', 2)
+    """
+    name, _, arity = text.strip().rpartition("/")
+    if not name or not (arity.isascii() and arity.isdigit() and len(arity) < 4):
+        raise MalformedError("E306", f"{text!r} names no kind of event", "write name/arity, as in fraud/2,a/1")
+    return name, int(arity)

@@ -16,7 +16,9 @@ from etalis.formats.roles import signatures_of
 from etalis.language.check.spelling import suggest
 from etalis.language.flags import FLAGS, REFUSED
 from etalis.language.read.imports import read_nothing
-from etalis.language.rules import event_rules
+from etalis.language.read.parser import parse
+from etalis.language.rules import event_rules, labelled_rules
+from etalis.language.syntax import Rule
 from etalis.program import Program
 from etalis.runtime.compiled import compile_text
 from etalis.service.problems import UnprocessableError
@@ -94,10 +96,46 @@ def kinds_of(program: Program) -> Iterator[KindDescription]:
         yield KindDescription(name, arity, names, list(types.get(kind, ("any",) * arity)), role)
 
 
-def problems_of(text: str, language: str = "rules") -> tuple[list[Problem], Program | None]:
-    """Return all problems of a program, and the program if it has no errors."""
+def read_rules(text: str) -> list[Rule]:
+    """Return the event rules of a text, and refuse what else it has."""
+    tree = parse(text, "<rules>")
+    others = [item for item in tree.items if not isinstance(item, Rule)]
+    if others or not tree.items:
+        span = others[0].span if others else tree.span
+        hint = "send event rules; a program with other clauses is an engine of its own"
+        raise ProgramError(Problem("E111", "only event rules join an engine that runs", span, hint))
+    return [item for item in tree.items if isinstance(item, Rule)]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDescription:
+    """A rule of a program: its label or number, the line where it stands, and what it makes."""
+
+    id: str
+    line: int | None
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedProgram:
+    """What is found in a program: its problems, the kinds of events, the rules."""
+
+    is_sound: bool
+    problems: tuple[Problem, ...]
+    kinds: tuple[KindDescription, ...] = ()
+    rules: tuple[RuleDescription, ...] = ()
+
+
+def check_program(text: str, language: str = "rules") -> CheckedProgram:
+    """Return all problems of a program, and what it reads and makes if it has no errors."""
     try:
         program = compile_program(text, language)
     except EtalisError as error:
-        return list(error.problems), None
-    return list(program.problems), program
+        return CheckedProgram(False, error.problems)
+    return CheckedProgram(True, tuple(program.problems), tuple(kinds_of(program)), tuple(_rules(program)))
+
+
+def _rules(program: Program) -> Iterator[RuleDescription]:
+    for rule in labelled_rules(program.compiled.tree):
+        line = None if rule.span is None else rule.span.source.place(rule.span.start)[0]
+        yield RuleDescription(str(rule.label), line, f"{rule.head.name}/{len(rule.head.args)}")

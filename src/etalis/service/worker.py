@@ -110,9 +110,13 @@ class Worker:
 
     async def do(self, actor: Actor, function: Callable[[], T]) -> T:
         """Call a function in its turn, and return what it returns."""
+        return await self.ask(actor, function)
+
+    def ask(self, actor: Actor, function: Callable[[], T]) -> asyncio.Future[T]:
+        """Put a call into a queue; what it returns is awaited."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.submit(actor, _Call(function, answer))
-        return await answer
+        return answer
 
     def submit(self, actor: Actor, job: Work, *, events: int = 0, always: bool = False) -> None:
         """Put a job of so many events into the queue of an actor, or refuse it because the queue is full.

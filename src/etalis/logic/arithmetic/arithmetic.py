@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.data.values import Rational, Real
-from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, DIVISIONS, UNARY, Number
+from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, DIVISIONS, GROWING, UNARY, Number
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.terms.iso_errors import instantiation_error, type_error
 from etalis.logic.terms.unify import LIST, MAX_CELLS, Term, Trail, Variable, deref
@@ -44,16 +44,25 @@ def evaluate(term: Term, depth: int = 0, meter: Trail | None = None) -> Number:
         if depth > _DIRECT_DEPTH:
             return _evaluate_deep(term, meter)
         if len(term) == 3 and term[0] in BINARY:
-            x, y = evaluate(term[1], depth + 1, meter), evaluate(term[2], depth + 1, meter)
-            if meter is not None and term[0] in DIVISIONS:
-                charge_operand(x, meter)
-                charge_operand(y, meter)
-            return BINARY[term[0]](x, y)
+            return _apply(term[0], [evaluate(term[1], depth + 1, meter), evaluate(term[2], depth + 1, meter)], meter)
         if len(term) == 2 and term[0] in UNARY:
             return UNARY[term[0]](evaluate(term[1], depth + 1, meter))
         if _is_singleton(term):
             return evaluate(term[1], depth + 1, meter)
     return _evaluate_leaf(term)
+
+
+def _apply(name: str, args: list[Number], meter: Trail | None) -> Number:
+    """Compute a function, and charge for what is long."""
+    if len(args) == 1:
+        return UNARY[name](*args)
+    if meter is not None and name in DIVISIONS:
+        for x in args:
+            charge_operand(x, meter)
+    found = BINARY[name](*args)
+    if meter is not None and name in GROWING:
+        charge_result(found, meter)
+    return found
 
 
 def _is_singleton(term: Term) -> bool:
@@ -87,15 +96,15 @@ def _evaluate_deep(term: Term, meter: Trail | None) -> Number:
         if meter is not None:
             meter.charge(1)
         if x.__class__ is list:
-            function, arity = x
+            name, arity = x
             args = done[-arity:]
             del done[-arity:]
-            done.append(function(*args))
+            done.append(_apply(name, args, meter))
             continue
         x = deref(x)
         table = BINARY if x.__class__ is tuple and len(x) == 3 else UNARY
         if x.__class__ is tuple and len(x) in (2, 3) and x[0] in table:
-            todo.append([table[x[0]], len(x) - 1])
+            todo.append([x[0], len(x) - 1])
             todo.extend(x[:0:-1])
         elif _is_singleton(x):
             todo.append(x[1])

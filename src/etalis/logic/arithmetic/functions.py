@@ -345,6 +345,8 @@ UNARY: Mapping[str, Function] = MappingProxyType(
 CONSTANTS: Mapping[str, float] = MappingProxyType({"pi": math.pi, "e": math.e, "epsilon": 2.0**-52})
 # The functions whose work grows with the square of their operands' length.
 DIVISIONS = frozenset(("/", "//", "div", "mod", "rem", "rdiv", "gcd", "lcm"))
+# The functions that make a long integer of shorter ones.
+GROWING = frozenset(("*", "**", "^", "<<"))
 # The functions that make a rational of what is none.
 MAKES_RATIONALS = frozenset(("rdiv", "rational", "rationalize"))
 

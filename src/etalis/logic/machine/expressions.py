@@ -2,7 +2,7 @@
 
 An expression known when the clause is compiled is not built as a term at every call: `N1 is N - 1` becomes one closure.
 Law: the result and the error are those of `arithmetic.evaluate` on the term. Long integers are charged for: what
-comes out of an expression by its length, what goes into a division by the square of it.
+comes out of an expression or of a product by its length, what goes into a division by the square of it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from etalis.logic.arithmetic.arithmetic import charge_operand, evaluate
-from etalis.logic.arithmetic.functions import BINARY, COMPARISONS, DIVISIONS, UNARY, Number
+from etalis.logic.arithmetic.arithmetic import LONG, charge_operand, charge_result, evaluate
+from etalis.logic.arithmetic.functions import BINARY, COMPARISONS, DIVISIONS, GROWING, UNARY, Number
 from etalis.logic.machine.machine import Machine
 from etalis.logic.terms.iso_errors import instantiation_error
 from etalis.logic.terms.unify import Term, Variable, deref
@@ -75,7 +75,51 @@ def _apply(name: str, function: Callable[..., Number], operands: list[Any], term
     first, second = operands
     if name in ("+", "-") and terms[1].__class__ is int:
         return _add_constant(first, terms[1] if name == "+" else -terms[1], function, terms[1])
+    if name == "*":
+        return _multiply(first, second, function)
+    if name in GROWING:
+        return _grow(first, second, function)
+    if name in DIVISIONS and any(term.__class__ is tuple for term in terms):
+        return _divide(first, second, function, [term.__class__ is tuple for term in terms])
     return lambda registers, machine: function(first(registers, machine), second(registers, machine))
+
+
+def _multiply(first: Expression, second: Expression, function: Callable[..., Number]) -> Expression:
+    def compute(registers: Registers, machine: Machine) -> Number:
+        x, y = first(registers, machine), second(registers, machine)
+        if x.__class__ is int and y.__class__ is int and -LONG < (z := x * y) < LONG:
+            return z
+        z = function(x, y)
+        charge_result(z, machine.trail)
+        return z
+
+    return compute
+
+
+def _grow(first: Expression, second: Expression, function: Callable[..., Number]) -> Expression:
+    def compute(registers: Registers, machine: Machine) -> Number:
+        x = function(first(registers, machine), second(registers, machine))
+        if x.__class__ is int and not -LONG < x < LONG:
+            charge_result(x, machine.trail)
+        return x
+
+    return compute
+
+
+def _divide(
+    first: Expression, second: Expression, function: Callable[..., Number], charged: list[bool]
+) -> Expression:  # fmt: skip
+    """Return a division of which some operands are charged for here; variables are where they are read."""
+
+    def compute(registers: Registers, machine: Machine) -> Number:
+        x, y = first(registers, machine), second(registers, machine)
+        if not (-LONG < x < LONG and -LONG < y < LONG):
+            for operand, is_charged in zip((x, y), charged, strict=True):
+                if is_charged:
+                    charge_operand(operand, machine.trail)
+        return function(x, y)
+
+    return compute
 
 
 def _add_constant(operand: Expression, amount: int, function: Callable[..., Number], constant: int) -> Expression:

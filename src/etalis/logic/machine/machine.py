@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import thread_time
 from typing import Any, TypeAlias
 
-from etalis.logic.errors import LogicError, LogicLimitError
+from etalis.logic.errors import LogicError, LogicLimitError, too_many_steps
 from etalis.logic.host import NO_HOST, Host
 from etalis.logic.terms.unify import MAX_CELLS, Term, Trail, Variable, copy, undo, unify
 
@@ -31,7 +31,7 @@ class GoalLimits:
 
     `memory` counts blocks of the interpreter, one for about every compound, variable or number: 10 million are some
     800 MB. `time` is in seconds of the clock. Depth, memory and time are looked at every 65,536 steps, so a goal may
-    overshoot them by what it does between.
+    overshoot them by what it does between. `is_cap` says that the steps are those of the flag `max_steps`.
     Law: steps, depth and size are the same on every machine; steps bound the others, as what takes long is worth more.
     """
 
@@ -41,12 +41,17 @@ class GoalLimits:
     memory: int = 10_000_000
     time: float | None = None
     clock: Callable[[], float] = thread_time
+    is_cap: bool = False
+
+    def capped(self, steps: int | None) -> GoalLimits:
+        """Return the limits of which no goal may take more than so many steps; None is no bound."""
+        return self if steps is None or steps > self.steps else replace(self, steps=steps, is_cap=True)
 
 
 def limited_trail(limits: GoalLimits) -> Trail:
     """Return the trail of a goal, which counts its work."""
     trail = Trail()
-    trail.steps = limits.steps
+    trail.limit_steps(limits.steps, is_cap=limits.is_cap)
     trail.memory = limits.memory
     if limits.time is not None:
         trail.limit_time(limits.time, limits.clock)
@@ -128,7 +133,7 @@ class Machine:
         """Look at the limits, let go of what the trail need not remember, and start the next stretch of steps."""
         self.steps += self._interval
         if self.steps >= self.limits.steps:
-            raise LogicLimitError("steps", self.limits.steps)
+            raise too_many_steps(self.limits.steps, is_cap=self.limits.is_cap)
         if len(self.choices) > self.limits.depth:
             raise LogicLimitError("depth", self.limits.depth)
         if self.steps >= self._next_depth_check:

@@ -15,7 +15,7 @@ from operator import is_
 from typing import Any, TypeAlias
 
 from etalis.data.values import MAX_DEPTH, Rational, Struct, Value
-from etalis.logic.errors import LogicLimitError
+from etalis.logic.errors import LogicLimitError, too_many_steps
 
 Term: TypeAlias = Any  # str | int | float | tuple[Term, ...] | Variable
 
@@ -42,6 +42,7 @@ class Trail(list[Variable]):
 
     work = 0
     steps = 1 << 60
+    is_cap = False
     memory = 1 << 60
     time: float | None = None
     _next_look = _LOOK
@@ -55,8 +56,15 @@ class Trail(list[Variable]):
         if self.work > self._next_look:
             self._next_look = self.work + _LOOK
             if self.work > self.steps:
-                raise LogicLimitError("steps", self.steps)
+                raise too_many_steps(self.steps, is_cap=self.is_cap)
             self.look()
+
+    def limit_steps(self, steps: int, *, is_cap: bool) -> None:
+        """Bound the work of a goal; where that is a cap, look as soon as it may be reached."""
+        self.steps = steps
+        if is_cap:
+            self.is_cap = True
+            self._next_look = min(_LOOK, steps)
 
     def limit_time(self, seconds: float, clock: Callable[[], float]) -> None:
         """Begin to measure the time of a goal."""
@@ -69,7 +77,8 @@ class Trail(list[Variable]):
 
     def restart(self) -> None:
         """Count anew: another goal begins, which binds further variables."""
-        self.work, self._next_look, self._blocks = 0, _LOOK, 0
+        self.work, self._blocks = 0, 0
+        self._next_look = min(_LOOK, self.steps) if self.is_cap else _LOOK
         if self._clock is not None:
             self._began = self._clock()
 

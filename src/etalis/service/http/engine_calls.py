@@ -9,28 +9,13 @@ import msgspec
 from starlette.responses import Response
 
 from etalis.service.batches import Taken
-from etalis.service.bodies import Body, BodyOptions, count_rows, read_rows, reading_for
+from etalis.service.bodies import BodyOptions
 from etalis.service.host import EngineSpec, HostedEngine
+from etalis.service.http.bodies_of_calls import NewEngine
 from etalis.service.http.call import RouteCall, answer, raw_answer
-from etalis.service.matches import MatchEntry, encode, read_kinds
+from etalis.service.matches import MatchEntry, encode
 from etalis.service.problems import describe
 from etalis.service.programs import kinds_of
-
-MOST_WAIT = 30.0
-MOST_AT_ONCE = 1_000
-
-
-class NewEngine(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """An engine to be made."""
-
-    program: str
-    name: str | None = None
-    language: str = "rules"
-    policy: str | None = None
-    flags: dict[str, Any] = {}
-    time: str | None = None
-    scratch: bool = False
-    background: str | None = None
 
 
 async def create_engine(call: RouteCall) -> Response:
@@ -62,6 +47,12 @@ async def list_engines(call: RouteCall) -> Response:
     return answer({"engines": [describe_engine(call, e) for e in call.service.engines(call.client)]})
 
 
+async def show_engine(call: RouteCall) -> Response:
+    """Tell of an engine."""
+    engine = engine_of(call)
+    return answer(describe_engine(call, engine) | {"kinds": [asdict(kind) for kind in kinds_of(engine.program)]})
+
+
 async def delete_engine(call: RouteCall) -> Response:
     """Delete an engine."""
     await call.service.delete(call.params["name"], call.client)
@@ -72,11 +63,8 @@ async def send_events(call: RouteCall) -> Response:
     """Take the events of a body, in order."""
     engine = engine_of(call)
     options = BodyOptions(event=call.query.get("event"), time=call.query.get("time"), unit=call.query.get("unit", "s"))
-    reading = reading_for(engine.program.compiled, options, by_clock=engine.by_clock)
-    body = Body(call.body, reading, engine.reached(), engine.by_clock)
-    rows = read_rows(call.media, body)
     wanted = call.query.get("matches", "yes") != "no"
-    taken = await engine.take(rows, wanted, weight=count_rows(call.media, call.body))
+    taken = await engine.take_body(call.media, call.body, options, wanted)
     return raw_answer(write_taken(taken, wanted=wanted))
 
 
@@ -93,17 +81,11 @@ def write_entries(entries: list[MatchEntry]) -> bytes:
     return b"[" + b",".join(entry.json for entry in entries) + b"]"
 
 
-async def list_matches(call: RouteCall) -> Response:
-    """Return the matches after a number, or wait for one."""
-    engine = engine_of(call)
-    after = int(call.number("after", 0))
-    wait = call.number("wait", 0, most=MOST_WAIT)
-    named = call.query.get("kinds")
-    kinds = None if named is None else read_kinds(named)
-    found, reached = await engine.matches.wait(after, kinds, MOST_AT_ONCE, wait)
-    return raw_answer(b'{"matches":' + write_entries(found) + b',"next":%d}' % reached)
-
-
 def engine_of(call: RouteCall) -> HostedEngine:
     """Return the engine that the path names."""
     return call.service.engine(call.params["name"], call.client)
+
+
+def own_engine(call: RouteCall) -> HostedEngine:
+    """Return the engine that the path names, which is the client's own."""
+    return call.service.own(call.params["name"], call.client)

@@ -16,6 +16,7 @@ from etalis.data.values import Value, real
 from etalis.errors import ConditionError
 from etalis.language import syntax as s
 from etalis.language.flags import settings
+from etalis.language.goal_limits import host_limits
 from etalis.language.lower import load_clauses, run_directives, to_logic
 from etalis.language.rules import knowledge_changes, known_events
 from etalis.logic.host import Host
@@ -98,7 +99,7 @@ class RunRecord:
     def _learn(self, changes: list[tuple[int, str, bool, tuple[Value, ...]]]) -> Solver:
         """Return the knowledge with all its versions: its time is how many events have been processed."""
         database, count = load_clauses(self.program), 0
-        solver = Solver(database)
+        solver = Solver(database, host_limits(settings(self.program)))
         list(run_directives(self.program, solver))
         database.keep_versions(_EVER, lambda: count)
         waiting = sorted(changes, key=lambda change: change[0])
