@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime
+from datetime import date
 from fractions import Fraction
 from itertools import islice
 from typing import Any

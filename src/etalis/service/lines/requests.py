@@ -138,7 +138,7 @@ class RequestReader:
     def _read(self, text: str) -> LineRequest:
         """Return what a clause or a line asks for."""
         if len(text) > self._limit:
-            return next(self._refuse_long(len(text)))  # type: ignore[return-value]  # it is too long
+            return next(self._refuse_long(len(text)))
         try:
             if self.dialect is JSON_LINES:
                 if _EVENT_LINE.match(text):

@@ -17,7 +17,7 @@ from typing import Protocol
 from etalis.errors import EtalisError, Problem
 from etalis.service.access import ANYBODY, LOCAL, Client
 from etalis.service.batches import Taken
-from etalis.service.bodies import BodyOptions, read_rows
+from etalis.service.bodies import BodyOptions
 from etalis.service.host import Service
 from etalis.service.hosted_engine import HostedEngine
 from etalis.service.http.match_calls import fall_behind
@@ -126,7 +126,7 @@ class LineSession:
                     return b""
         except EtalisError as error:
             return self._refuse(error) * len(group)
-        except Exception as error:  # a fault of ours ends no session, nor does it stay unseen
+        except Exception as error:  # noqa: BLE001 - a fault of ours ends no session, nor does it stay unseen
             _LOG.exception("a request of a session failed")
             problem = Problem("E901", f"etalis itself failed: {type(error).__name__}", hint="please report it")
             return self.dialect.error(problem) * len(group)
@@ -157,13 +157,11 @@ class LineSession:
         """Take events as one batch; answer each of them."""
         self._permit("signal")
         engine = self.engine
-        is_json = self.dialect is JSON_LINES
-        text = "\n".join((*texts, ""))
-        media = "application/x-ndjson" if is_json else "text/plain"
-        body = engine.body(text.encode("utf-8", "surrogateescape"), BodyOptions())
+        media = "application/x-ndjson" if self.dialect is JSON_LINES else "text/plain"
+        data = "\n".join((*texts, "")).encode("utf-8", "surrogateescape")
         while True:
             try:
-                taken = await engine.take(read_rows(media, body), matches=False, weight=len(texts))
+                taken = await engine.take_body(media, data, BodyOptions(), matches=False)
             except TooManyError:
                 await asyncio.sleep(_PAUSE)
             else:
@@ -217,6 +215,11 @@ class LineSession:
             self._engine = seen[0]
         return self._engine
 
+    @property
+    def own(self) -> HostedEngine:
+        """The same, where the client may change it."""
+        return self.service.own(self.engine.name, self.client)
+
     def use(self, name: str) -> None:
         """Use another engine."""
         self._engine = self.service.engine(name, self.client)
@@ -237,7 +240,8 @@ class LineSession:
             await engine.follow(kinds)
         follower = self._followers.get(engine.name)
         if follower is None or follower.is_over:
-            self._counted.enter_context(self.service.stream(self.client))
+            self.service.begin_stream(self.client)
+            self._counted.callback(self.service.end_stream, self.client)
             follower = _Follower(engine.name, engine.matches.subscribe(after, kinds))
             follower.tasks = [asyncio.create_task(job(follower)) for job in (self._follow, self._watch)]
             self._followers[engine.name] = follower

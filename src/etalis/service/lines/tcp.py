@@ -43,7 +43,7 @@ async def serve_lines(service: Service, host: str = "127.0.0.1", port: int = 0) 
             await LineSession(service, TcpCarrier(reader, writer)).run()
         except (ConnectionError, asyncio.CancelledError):
             pass  # the other side has gone, or the service ends
-        except Exception:  # a fault of ours ends this connection alone, and does not stay unseen
+        except Exception:  # noqa: BLE001 - a fault of ours ends this connection alone, and does not stay unseen
             _LOG.exception("a session failed")
         finally:
             writer.close()

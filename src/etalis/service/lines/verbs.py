@@ -23,7 +23,7 @@ from etalis.service.problems import MalformedError
 
 NAME = "<line>"
 MOST_ANSWERS = 1_000
-Said: TypeAlias = "None | str | tuple[Sequence[Mapping[str, Any]], bool] | type[Pong]"
+Said: TypeAlias = "str | tuple[Sequence[Mapping[str, Any]], bool] | type[Pong] | None"
 Arguments: TypeAlias = dict[str, Any]
 
 
@@ -37,6 +37,10 @@ class LineHost(Protocol):
     @property
     def engine(self) -> HostedEngine:
         """The engine that is used."""
+
+    @property
+    def own(self) -> HostedEngine:
+        """The same, where the client may change it."""
 
     def use(self, name: str) -> None:
         """Use another engine."""
@@ -95,7 +99,7 @@ async def _use(on: LineHost, name: str) -> Said:
 
 
 async def _reset(on: LineHost) -> Said:
-    await on.engine.reset()
+    await on.own.reset()
     return None
 
 
@@ -114,12 +118,12 @@ async def _authenticate(on: LineHost, token: str) -> Said:
 
 
 async def _insert(on: LineHost, rule: str) -> Said:
-    await on.engine.insert_rules(rule)
+    await on.own.insert_rules(rule)
     return None
 
 
 async def _delete(on: LineHost, label: str) -> Said:
-    await on.engine.delete_rule(label)
+    await on.own.delete_rule(label)
     return None
 
 
@@ -223,7 +227,8 @@ def _when(question: s.Term, time: s.Term) -> Arguments:
 
 
 def _unfit(given: Any, expected: str) -> MalformedError:
-    return MalformedError("E841", f"expected {expected}, found {json.dumps(given)[:80]}", "docs/service.md has the forms")
+    message = f"expected {expected}, found {json.dumps(given)[:80]}"
+    return MalformedError("E841", message, "docs/service.md has the forms")
 
 
 VERBS = (
