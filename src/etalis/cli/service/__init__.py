@@ -1,0 +1,1 @@
+"""Commands of the service and of its clients: serve, shell, send."""
