@@ -156,6 +156,8 @@ class RuleSet:
     def _find_numbered(self) -> frozenset[int]:
         """Return the rules of reactions whose matches are told from equal ones: by their keys outside, or in waits."""
         outline = Outline(self.program.tree)
+        if self.settings.corrects:  # what is done for a match must be found again
+            return frozenset(planned.number for planned, _ in self.rules if planned.head.hidden)
         hidden = [planned.number for planned, _ in self.rules if planned.head.hidden]
         pairs = zip(hidden, self.program.reactions, strict=True)
         return frozenset(

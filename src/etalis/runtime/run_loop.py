@@ -39,6 +39,7 @@ class RunLoop:
         self.most = program.settings.max_derivations  # events that one input may cause
         self.settled: int = NEVER  # how far deadlines may pass by themselves
         self.reactor: Reactor | None = None
+        self.note_raised: Callable[[str, tuple[Any, ...], int, int], None] | None = None  # for what is corrected
 
     def begin(self, rules: RuleSet, changes: Changes) -> None:
         """Take the rules, whose goals know this run loop already, and the changes of knowledge to come."""
@@ -333,6 +334,8 @@ class RunLoop:
             if self.rules.record is not None:
                 self.rules.record.raise_event(raw)
             raw = (step.end, step.start, None, *step.args, RaisedRope(raw, step.cause))
+        if self.note_raised is not None:
+            self.note_raised(step.name, step.args, step.start, step.end)
         self.occur(step.name, len(step.args), raw)
 
 

@@ -103,7 +103,9 @@ class Replayer:
             self._run_noting(epoch, chain, settled, noted, out)
         self.run_loop.pass_time(now, out, inclusive=False)
         self.run_loop.pass_time(floor, out, inclusive=True)
-        return out, self._end(epoch, out)
+        content = self._end(epoch, out)
+        out += self.state.reacting
+        return out, content
 
     def settle(self, base: Content | None, chain: Chain, settled: int, until: int) -> Content:
         """Run the history before a moment, under the rules up to it; return the state that it leaves behind."""
@@ -116,6 +118,9 @@ class Replayer:
     def _run_epochs(self, base: Content | None, chain: Chain, settled: int, last: Epoch, out: list[Raw]) -> Epoch:
         """Run a history through its epochs, up to and with the last of them."""
         self._forget_errors()
+        self.state.reacting.clear()
+        for each in self.epochs:
+            each.rules.heads.number_anew()
         self.state.now = BEGINNING if base is None else base.now
         self.state.floor = BEGINNING
         self.run_loop.settled = settled

@@ -28,6 +28,7 @@ from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import BEGINNING, NEVER, Raw
 
 if TYPE_CHECKING:
+    from etalis.runtime.revision.corrected_reactions import CorrectedReactions
     from etalis.runtime.ruleset import Pair, RuleSet
 
 
@@ -58,6 +59,7 @@ class Revision:
         self.history = History(self.rules.partitioning(), self.rules.kinds_seen())
         self.replayer = Replayer(run_loop.program, again, self.rules, self.order)
         self.changelog = Changelog(self.rules)
+        self.reactions: CorrectedReactions | None = None
         self._fit()
         self.arrives = watermark is not None and settings.reporting == "on_arrival"  # deadlines wait for the watermark
         if self.arrives:
@@ -94,6 +96,16 @@ class Revision:
         self.run_loop.process(kind, values, start, end, rank, out, tag)
         if self.history.is_long():
             self.forget()
+
+    def remember_raised(self, kind: Kind, args: Values, start: int, end: int) -> None:
+        """Remember an event that a reaction has raised, as one that came in."""
+        if kind in self.history.parts:
+            self._remember(kind, (end, start, self.history.next_place(), *args), None)
+
+    def follow(self, out: list[Any]) -> None:
+        """Let reactions follow what was corrected."""
+        if self.reactions is not None:
+            self.reactions.follow(out)
 
     def _remember(self, kind: Kind, row: Row, stamp: Stamp | None) -> None:
         self.history.add(kind, row, None if stamp is None else stamp.id)
@@ -194,6 +206,22 @@ class Revision:
         self._remember(kind, row, stamp)
         self._redo(part, key, after, old, history.chain(part, key, self.order, after), self.settled, out)
 
+    def settle_in_turn(self, until: int, out: list[Any]) -> None:
+        """Let deadlines pass; where there are reactions, one moment after the other, since what they raise comes in."""
+        if self.reactions is not None:
+            while (due := self._next_due()) <= until and due < NEVER:
+                self.settle_deadlines(due, out)
+                self.reactions.follow(out)
+        self.settle_deadlines(until, out)
+        self.follow(out)
+
+    def _next_due(self) -> int:
+        """Return the next moment at which something is due."""
+        timers = self.state.timers
+        while (first := timers.first()) is not None and (first[5] is None or not first[5].alive):
+            timers.pop()
+        return min(self.rules.next_tick(), NEVER if first is None else first[0])
+
     def settle_deadlines(self, until: int, out: list[Any]) -> None:
         """Let deadlines pass, in every partition that has one, among the events that came after them."""
         state = self.state
@@ -282,6 +310,9 @@ class Revision:
         if self.replayer.errors:
             for error in self.replayer.new_errors():
                 self.report(error)
+        if self.reactions is not None:
+            was, made = self.reactions.part(was, made)
+            self.rules.heads.number_like(self.replayer.epochs[-1].rules.heads)
         if self.rules.record is not None:
             self.rules.record.correct(was, made)
         self.changelog.write(was, made, out)
@@ -373,6 +404,8 @@ class Revision:
     def forget(self) -> None:
         """Let go what can change no more."""
         limit = self.limit()
+        if self.reactions is not None:
+            self.reactions.forget_before(limit)
         self.history.forget(limit, self.order, self._is_idle, self._settle_rows)
         if self.replayer.at(limit):
             self.history.settle_before(limit, self.order, self._settle_rows)
