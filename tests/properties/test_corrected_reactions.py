@@ -21,27 +21,27 @@ from helpers.examples import by_day
 pytestmark = pytest.mark.property
 
 SECOND = 1_000_000
-FIRST = (
+OF_INPUTS = (
     "a(X, I) seq b(X, J)", "(a(X, I) seq b(X, J)) within 3", "a(X, I) and b(X, J)", "(a(X, I) or b(X, I)) where J = 0",
     "(a(X, I) seq b(X, J)) cnot a(X, _)", "d(X, I) seq b(X, J)", "(a(X, I) seq (not b(X, _) within 2)) where J = 0",
 )  # fmt: skip
-SECOND_ONES = (
+BEHIND_C = (
     "a(X, I) seq c(X, J)",
     "c(X, I) where J = 0",
     "(a(X, I) seq b(X, J)) cnot c(X, _)",
     "c(X, I) and d(X, J)",
 )
-THIRD = ("a(X, I) seq e(X, J)", "e(X, I) where J = 0", "c(X, I) and e(X, J)", "(c(X, I) seq b(X, J)) cnot e(X, _)")
+BEHIND_E = ("a(X, I) seq e(X, J)", "e(X, I) where J = 0", "c(X, I) and e(X, J)", "(c(X, I) seq b(X, J)) cnot e(X, _)")
 RULES = "d(X, p(I, J)) <- a(X, I) seq b(X, J).\n"
 
 
 def programs(random: Random, flags: str) -> tuple[str, str]:
     """Return a program whose reactions write down their matches, and one whose rules derive these."""
     levels = [
-        (random.choice(FIRST), "c"),
-        (random.choice(FIRST), "c"),
-        (random.choice(SECOND_ONES), "e"),
-        (random.choice(THIRD), ""),
+        (random.choice(OF_INPUTS), "c"),
+        (random.choice(OF_INPUTS), "c"),
+        (random.choice(BEHIND_C), "e"),
+        (random.choice(BEHIND_E), ""),
     ]
     head = ":- set_flag(event_consumption_policy, unrestricted).\n"
     reacting, plain = f"{head}{flags}:- state did/3.\n{RULES}", head + RULES

@@ -9,18 +9,16 @@ Law: events are those of the corrected history, state is what was done and undon
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.effects.transaction import Branch, Cause, Transaction
 from etalis.runtime.reactions.reactor import Reactor
 from etalis.runtime.reactions.transaction import TurnContext
+from etalis.runtime.revision.revision import Revision
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import Raw
 from etalis.temporal.event import EventKind, Retraction, new_event
-
-if TYPE_CHECKING:
-    from etalis.runtime.revision.revision import Revision
 
 _OVER = ("failed", "undone")  # what needs no undoing
 

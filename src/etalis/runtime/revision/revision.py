@@ -11,7 +11,7 @@ from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from itertools import accumulate, takewhile
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from etalis.errors import ConditionError
 from etalis.plan.keys import Kind, find_partitioning
@@ -28,13 +28,28 @@ from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import BEGINNING, NEVER, Raw
 
 if TYPE_CHECKING:
-    from etalis.runtime.revision.corrected_reactions import CorrectedReactions
     from etalis.runtime.ruleset import Pair, RuleSet
 
 
 T = TypeVar("T")
 
 LEAST_EPOCHS = 8
+
+
+class Following(Protocol):
+    """What follows corrections: the reactions of an engine."""
+
+    def part(self, was: list[Raw], made: list[Raw]) -> tuple[list[Raw], list[Raw]]:
+        """Take what concerns it out of two runs."""
+        ...
+
+    def follow(self, out: list[Any]) -> None:
+        """Do what the corrections of one input ask for."""
+        ...
+
+    def forget_before(self, limit: int) -> None:
+        """Forget what changes no more."""
+        ...
 
 
 class Revision:
@@ -59,7 +74,7 @@ class Revision:
         self.history = History(self.rules.partitioning(), self.rules.kinds_seen())
         self.replayer = Replayer(run_loop.program, again, self.rules, self.order)
         self.changelog = Changelog(self.rules)
-        self.reactions: CorrectedReactions | None = None
+        self.reactions: Following | None = None
         self._fit()
         self.arrives = watermark is not None and settings.reporting == "on_arrival"  # deadlines wait for the watermark
         if self.arrives:
