@@ -20,7 +20,7 @@ from etalis.runtime.deadlines.timers import Tag, Timer
 from etalis.runtime.lateness.watermark import Stamp, Values, Watermark
 from etalis.runtime.revision.changelog import Changelog, net
 from etalis.runtime.revision.checkpoint import Checkpoint
-from etalis.runtime.revision.history import FIRST, TOGETHER, History, RulePartitions
+from etalis.runtime.revision.history import BEHIND_DUE, FIRST, TOGETHER, History, RulePartitions
 from etalis.runtime.revision.replay import EVERY, Chain, Replayer
 from etalis.runtime.revision.row_log import Row
 from etalis.runtime.revision.rule_epochs import Content, Shelves, Turn
@@ -73,8 +73,10 @@ class Revision:
         self.order = _by_arrival if watermark is None else _by_place
         self.history = History(self.rules.partitioning(), self.rules.kinds_seen())
         self.replayer = Replayer(run_loop.program, again, self.rules, self.order)
+        self.replayer.behind_due = lambda: self.history.ids.get(BEHIND_DUE, ())
         self.changelog = Changelog(self.rules)
         self.reactions: Following | None = None
+        self._latest = BEGINNING  # the end of the last event in order
         self._fit()
         self.arrives = watermark is not None and settings.reporting == "on_arrival"  # deadlines wait for the watermark
         if self.arrives:
@@ -106,6 +108,7 @@ class Revision:
         tag = None
         if kind in self.history.parts:
             self._remember(kind, (end, start, rank, *values), stamp)
+            self._latest = end
         if self.rules.has_timers:
             tag = self.state.tag = self._tag_of(kind, values)
         self.run_loop.process(kind, values, start, end, rank, out, tag)
@@ -115,7 +118,11 @@ class Revision:
     def remember_raised(self, kind: Kind, args: Values, start: int, end: int) -> None:
         """Remember an event that a reaction has raised, as one that came in."""
         if kind in self.history.parts:
-            self._remember(kind, (end, start, self.history.next_place(), *args), None)
+            passed = max(self.run_loop.fallen, self.settled if self.arrives else self.state.floor)
+            self.history.add(
+                kind, (end, start, self.history.next_place(), *args), BEHIND_DUE if end <= passed else None
+            )
+            self.history.is_sorted = self.history.is_sorted and end >= self._latest  # the input behind it may be there
 
     def follow(self, out: list[Any]) -> None:
         """Let reactions follow what was corrected."""
