@@ -18,6 +18,7 @@ from etalis.language.check.goals import indicator
 from etalis.language.flags import PROPERTIES
 from etalis.language.reaction_variables import given_variables, named_variables
 from etalis.language.reactive.constraints import VIOLATED, expand, stands_for
+from etalis.language.reactive.wait_names import is_of_wait
 from etalis.language.traversal import actions_of, patterns_of, postorder, rewrite, walk_action, with_patterns
 
 Indicator = tuple[str, int]
@@ -248,7 +249,8 @@ def known_events(program: s.Tree) -> tuple[Indicator, ...]:
     found = dict.fromkeys((*declarations(program), *knowledge_changes(program)))
     for rule in (*labelled_rules(program), *reaction_rules(program)):
         for pattern in (*(() if rule.hidden else (rule.head,)), *events_in(rule.pattern)):
-            found[pattern.name, len(pattern.args)] = None
+            if not is_of_wait(pattern.name):
+                found[pattern.name, len(pattern.args)] = None
     return tuple(found)
 
 

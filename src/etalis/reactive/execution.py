@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from etalis.data.values import Struct, Value, format_value
 from etalis.errors import EtalisError
-from etalis.language.reactive.sagas import begins_wait, is_of_wait, wait_text
+from etalis.language.reactive.wait_names import begins_wait, is_of_wait, wait_text
 
 LabelKind: TypeAlias = Literal["ins", "del", "set", "raise", "effect"]
 Why: TypeAlias = Literal["no execution", "limit", "error", "effect refused", "illegal state"]

@@ -18,13 +18,13 @@ from etalis.language.check.outline import Outline
 from etalis.language.flags import Settings, settings
 from etalis.language.goal_limits import host_limits
 from etalis.language.outer.strata import MadeAtom, find_levels, find_stages
-from etalis.language.reactive.reach import has_effects
+from etalis.language.reactive.reach import done, has_effects
 from etalis.language.reactive.reactions import refuse_uncorrected
 from etalis.language.reactive.sagas import begins_to_wait, written_out
 from etalis.language.read.imports import Reader
 from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
-from etalis.language.syntax import Reaction, Rule, Tree, Trigger
+from etalis.language.syntax import Raise, Reaction, Rule, Tree, Trigger
 from etalis.language.traversal import actions_of
 from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
@@ -78,7 +78,7 @@ def compile_tree(
     program = CompiledProgram(tree, tuple(problems), settings(tree, flags), strict=strict)
     if program.settings.corrects:
         refused = [*refuse_effects(tree, program.settings), *refuse_uncorrected(Outline(tree), program.settings)]
-        refused += program.refuse_reactions("where matches are taken back")
+        refused += program.refuse_later("where matches are taken back")
         if refused:
             raise ProgramError(*refused)
     return program
@@ -201,6 +201,16 @@ class CompiledProgram:
         for reaction in self.reactions:
             name = "a reaction" if reaction.label is None else f"the reaction {reaction.label}"
             yield Problem("E290", f"{name} cannot run {where}", reaction.span, hint)
+
+    def refuse_later(self, where: str) -> Iterator[Problem]:
+        """Yield the reactions that do something later, which a correction does not find."""
+        outline = Outline(self.tree)
+        for reaction in self.reactions:
+            several = [node for action in actions_of(reaction) for node in done(action, outline)]
+            if any(isinstance(node, Raise) and node.after is not None for node in several):
+                name = "a reaction" if reaction.label is None else f"the reaction {reaction.label}"
+                hint = "use reporting(on_watermark) for late events; or raise at once, and let an alarm follow"
+                yield Problem("E290", f"{name} waits, or raises later, which cannot be {where}", reaction.span, hint)
 
     def refuse_taking_back(self, where: str) -> Iterator[Problem]:
         """Yield the reactions that wait, where effects are made and nothing takes them back if the wait ends."""

@@ -26,6 +26,7 @@ from etalis.language.reactive.check_constraints import no_properties
 from etalis.language.reactive.constraints import tells_violation
 from etalis.language.reactive.reach import has_effects, raises_later
 from etalis.language.reactive.sagas import begins_to_wait
+from etalis.language.reactive.wait_names import is_of_wait
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import event_rules, events_in, knowledge_changes, label_properties
 from etalis.language.same_rule import fits
@@ -156,6 +157,8 @@ class RuleSet:
     def _find_numbered(self) -> frozenset[int]:
         """Return the rules of reactions whose matches are told from equal ones: by their keys outside, or in waits."""
         outline = Outline(self.program.tree)
+        if self.settings.corrects:  # what is done for a match must be found again
+            return frozenset(planned.number for planned, _ in self.rules if planned.head.hidden)
         hidden = [planned.number for planned, _ in self.rules if planned.head.hidden]
         pairs = zip(hidden, self.program.reactions, strict=True)
         return frozenset(
@@ -335,7 +338,7 @@ class RuleSet:
 
     def log_event(self, name: str, arity: int, start: int, end: int) -> None:
         """Note an event for isolation, if the program isolates anything and knows the kind."""
-        if self.log is not None and (name, arity) in self.listened:
+        if self.log is not None and (name, arity) in self.listened and not is_of_wait(name):
             self.log.add(start, end, self.state.current)
 
     def insert(self, rule: str | Rule) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from etalis.language.check.names import triggered
-from etalis.language.reactive.sagas import is_of_wait
+from etalis.language.reactive.wait_names import is_of_wait
 from etalis.language.syntax import Compound, Const, Term, Trigger, Var
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p

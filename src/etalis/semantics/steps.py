@@ -19,7 +19,8 @@ from etalis.language.event_goals import install_goals
 from etalis.language.flags import settings
 from etalis.language.goal_limits import goal_limits, host_limits
 from etalis.language.lower import load_clauses, run_directives, to_logic
-from etalis.language.reactive.sagas import is_of_wait, written_out
+from etalis.language.reactive.sagas import written_out
+from etalis.language.reactive.wait_names import is_of_wait
 from etalis.language.rules import knowledge_changes, known_events, labelled_rules
 from etalis.language.steps import Occur, Reset, Spy, Step
 from etalis.logic.knowledge.facts import change_facts

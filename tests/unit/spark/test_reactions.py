@@ -16,6 +16,7 @@ from etalis.reactive.effects.transaction import Transaction
 from etalis.spark.effect_rows import ShardEffects, read_effects
 from etalis.temporal.event import Event
 from helpers.micro_batches import plan_stream, run_whole
+from helpers.receivers import Desk
 from helpers.spark_shuffle import plan_events, run_shuffled
 
 SHOP = r"""
@@ -137,6 +138,20 @@ def test_shards_of_a_stream_are_one_engine_and_write_each_effect_once(seed: int,
     matches, keys = expected(SHOP, events)
     assert sorted((row["event"], json.loads(row["args"]), row["start"], row["end"]) for row in found) == matches
     assert sorted(row["key"] for row in read_effects(str(tmp_path / "effects"))) == keys
+
+
+def test_effects_of_a_stream_are_delivered_once_by_way_of_an_outbox(tmp_path: Path) -> None:
+    events = stream(1)
+    program = etalis.compile(SHOP, name="shop")
+    planned = plan_stream(program, events, str(tmp_path), shards=3, lateness="1 hour")
+    assert planned is not None
+    run_whole(planned, events, Random(1))
+    outbox, desk = etalis.Outbox(f"sqlite:///{tmp_path / 'box.db'}"), Desk()
+    for _ in range(2):  # as often as one likes, also while the stream runs
+        outbox.add(read_effects(str(tmp_path / "effects")), program="shop")
+        outbox.deliver({"send": desk.function("send", 2)}, once=True)
+    assert sorted(desk.keys["send"]) == expected(SHOP, events)[1]
+    assert {call.split("(")[1].split(",")[0] for call in desk.calls} <= {"rose", "vase", "pot"}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -24,6 +24,7 @@ from etalis.language.check.outline import Outline
 from etalis.language.printer import print_action
 from etalis.language.reaction_variables import given_variables
 from etalis.language.reactive.variables import find_modes, may_bind
+from etalis.language.reactive.wait_names import begins_wait, end_of_wait
 from etalis.language.rules import action_clauses
 from etalis.language.traversal import (
     ACTION_PARTS,
@@ -40,23 +41,7 @@ from etalis.language.traversal import (
 )
 
 SAGA = "Saga of the reaction"  # no variable of a text has a blank
-_WAITS, _ENDS = "await(", "end of await("
 _MOST = 500  # places where one reaction may wait
-
-
-def begins_wait(event: str) -> bool:
-    """Tell whether an event begins the wait of an action."""
-    return event.startswith(_WAITS)
-
-
-def wait_text(event: str) -> str:
-    """Return how the wait was written that an event begins."""
-    return event.rpartition(" at ")[0]
-
-
-def is_of_wait(event: str) -> bool:
-    """Tell whether an event begins or ends the wait of an action: nobody else hears of it."""
-    return event.startswith((_WAITS, _ENDS))
 
 
 def begins_to_wait(reaction: s.Reaction) -> bool:
@@ -179,7 +164,7 @@ class _Cutter:
         )  # fmt: skip
         going_on = self._cut(place.rest, known, waits)
         yield replace(of, pattern=pattern, action=going_on, part=s.SagaPart(place.mark, node))
-        end = s.EventPattern(_ENDS + place.mark.removeprefix(_WAITS), place.carried)
+        end = s.EventPattern(end_of_wait(place.mark), place.carried)
         yield replace(of, pattern=end, action=s.Skip(), part=s.SagaPart(place.mark, node, is_end=True))
 
     def _cut(self, parts: Sequence[s.Action], known: frozenset[str], waits: _Waits) -> s.Action:
@@ -257,7 +242,7 @@ class _Cutter:
         waits.places.append(_Place(node, mark, tuple(rest), known, (s.Var(SAGA), *kept), waits))
         seconds, left = divmod(node.duration, 1_000_000)
         after = s.Const(node.duration / 1_000_000 if left else seconds)
-        end = s.Compound(_ENDS + mark.removeprefix(_WAITS), (s.Const(SAGA), *kept))
+        end = s.Compound(end_of_wait(mark), (s.Const(SAGA), *kept))
         begin = s.Compound(mark, (s.Const(SAGA), *kept))
         return s.Composed("seq", s.Raise(begin, None, node.span), s.Raise(end, after, node.span))
 

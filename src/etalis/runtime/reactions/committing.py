@@ -130,6 +130,8 @@ class Committer:
             self._end(ended)
         if not is_closed:
             core.run_loop.occur_now(UNDELIVERED, (failed.label, row.call), out)
+        if core.corrected is not None:
+            core.corrected.take_back(ended, out)
         core.fail(undelivered_error(ended, row))
 
     def _end(self, transaction: Transaction) -> None:

@@ -217,7 +217,7 @@ class ReactionTurn:
 
     def _events(self, raw: Raw, found: Execution, now: int | None, saga: Saga | None) -> list[Occur]:
         cause = raw if self.has_rope and now is None else None
-        end = raw[0] if now is None else now
+        end = max(raw[0], self.context.state.now) if now is None else now  # later where it was corrected
         raised = [label for label in found.labels if label.kind == "raise"]
         terms = [with_name(saga, label) if saga is not None and label.wait else label.term for label in raised]
         return [
