@@ -1,4 +1,4 @@
-"""The worked examples of actions as what a reaction does: in an engine, in one that goes on, and in a shard of Spark."""
+"""The worked examples of actions as what a reaction does: in an engine, one that goes on, and in a shard of Spark."""
 
 from __future__ import annotations
 
