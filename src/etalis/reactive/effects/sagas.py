@@ -65,7 +65,7 @@ class Sagas:
     def of(self, transaction: str) -> Saga | None:
         """Return the saga of a transaction, if it is open."""
         name = self._of.get(transaction)
-        return None if name is None else self._open[name]
+        return None if name is None else self._open.get(name)
 
     def delivered(self, transaction: str) -> None:
         """Note that all effects of a transaction were delivered."""
