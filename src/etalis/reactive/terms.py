@@ -142,9 +142,8 @@ def _make(node: s.Action, parts: list[Term], names: Names, defined: Collection[K
             demands = conjuncts(to_term(constraint, names))
             return ("subject_to", *parts, ("demands", *demands))
         case s.Await():
-            return (
-                "abort"  # never reached: what calls an action that waits has it written out (language/reactive/sagas)
-            )
+            # never reached: what calls an action that waits has it written out (language/reactive/sagas)
+            return "abort"
         case _:
             assert_never(node)
 

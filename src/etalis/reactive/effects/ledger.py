@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from etalis.errors import InputError, Problem
-from etalis.reactive.effects.sagas import Sagas
+from etalis.reactive.effects.sagas import SAGA, Sagas
 from etalis.reactive.effects.transaction import Cause, Transaction
 
 Settled: TypeAlias = Literal["done", "undone"]
@@ -73,7 +73,7 @@ class Ledger:
 
     def save(self, encode: Callable[[Any], bytes]) -> list[tuple[Any, ...]]:
         """Return all of it as plain data; nothing, if there is nothing to tell. A transaction is encoded once."""
-        sagas = self.sagas.cells()
+        sagas = self.sagas.save(encode)
         if not self.heard and not self._kept and not sagas:
             return []
         encoded: dict[str, tuple[Transaction, bytes]] = {}
@@ -83,8 +83,8 @@ class Ledger:
                 known = transaction, encode(transaction.to_cells())
             encoded[key] = known
         self._encoded = encoded
-        whole = [(content,) for _, content in encoded.values()]
-        return [(self.heard,), *whole, *((encode(cells),) for cells in sagas)]
+        whole = [content for _, content in encoded.values()]
+        return [(self.heard,), *((content,) for content in (*whole, *sagas))]
 
     def load(self, rows: Sequence[tuple[Any, ...]], decode: Callable[[bytes], Any]) -> None:
         """Put back what was saved."""
@@ -93,7 +93,7 @@ class Ledger:
                 self.heard = content
                 continue
             cells = decode(content)
-            if cells[0] == "saga":
+            if cells[0] == SAGA:
                 self.sagas.load(cells)
             else:
                 transaction = Transaction.from_cells(cells)

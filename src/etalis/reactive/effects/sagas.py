@@ -6,12 +6,14 @@ what goes on and the end of the wait the first that comes finds it waiting, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from etalis.data.values import Value
 from etalis.reactive.effects.transaction import Transaction
+
+SAGA = "saga"  # what the cells of one begin with
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Sagas:
 
     def __init__(self) -> None:
         self._open: dict[Value, Saga] = {}
+        self._of: dict[str, Value] = {}  # the names, by the ids of transactions
+        self._encoded: dict[Value, tuple[Saga, bytes]] = {}
 
     def waiting(self, name: Value, mark: str) -> Saga | None:
         """Return the saga of a name, if it waits for an event."""
@@ -48,17 +52,20 @@ class Sagas:
         """Remember a saga, or forget one that is over."""
         if saga.is_open:
             self._open[saga.name] = saga
+            self._of.update((each.id, saga.name) for each in saga.transactions)
         else:
-            self._open.pop(saga.name, None)
+            self.end(saga)
 
     def end(self, saga: Saga) -> None:
         """Forget a saga."""
         self._open.pop(saga.name, None)
+        for each in saga.transactions:
+            self._of.pop(each.id, None)
 
     def of(self, transaction: str) -> Saga | None:
         """Return the saga of a transaction, if it is open."""
-        several = (s for s in self._open.values() if any(each.id == transaction for each in s.transactions))
-        return next(several, None)
+        name = self._of.get(transaction)
+        return None if name is None else self._open.get(name)
 
     def delivered(self, transaction: str) -> None:
         """Note that all effects of a transaction were delivered."""
@@ -73,11 +80,19 @@ class Sagas:
             if saga.mark:
                 yield replace(saga.transactions[-1], state="waiting")
 
-    def cells(self) -> list[tuple[Any, ...]]:
-        """Return all of them as plain data."""
-        return [("saga", s.name, s.mark, tuple(t.to_cells() for t in s.transactions)) for s in self._open.values()]
+    def save(self, encode: Callable[[Any], bytes]) -> list[bytes]:
+        """Return all of them as plain data; each is encoded once."""
+        encoded: dict[Value, tuple[Saga, bytes]] = {}
+        for name, saga in self._open.items():
+            known = self._encoded.get(name)
+            if known is None or known[0] is not saga:
+                several = tuple(each.to_cells() for each in saga.transactions)
+                known = saga, encode((SAGA, saga.name, saga.mark, several))
+            encoded[name] = known
+        self._encoded = encoded
+        return [content for _, content in encoded.values()]
 
     def load(self, cells: Sequence[Any]) -> None:
-        """Put back one of `cells`."""
+        """Put back one of those that were saved."""
         _, name, mark, several = cells
-        self._open[name] = Saga(name, mark, tuple(map(Transaction.from_cells, several)))
+        self.put(Saga(name, mark, tuple(map(Transaction.from_cells, several))))
