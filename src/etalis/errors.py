@@ -148,7 +148,7 @@ class DocumentError(InputError):
     """A document of SNOOP-R that cannot be read at all: not of its notation, too large, too deep, against the schema."""
 
 
-class ExpressionError(EtalisError):
+class RegistrationError(EtalisError):
     """An expression of SNOOP-R that was read and cannot be detected, with all that is wrong with it."""
 
 

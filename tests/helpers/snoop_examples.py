@@ -1,4 +1,4 @@
-"""The worked examples of SNOOP-R: files in tests/service/examples -> `SnoopExample` (their README says how they read)."""
+"""The worked examples of SNOOP-R: files in tests/service/examples -> `SnoopExample` (see their README)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from etalis.snoop import Expression, Failed, Notice, Occurrence, read_text, read_xml
+from etalis.snoop import Contribution, Expression, ExpressionFailed, Notice, read_text, read_xml
 
 FOLDER = Path(__file__).parents[1] / "service" / "examples"
 SHOP = "http://shop.example/events"
@@ -144,7 +144,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 def show_notice(name: str, notice: Notice) -> str:
     """Write a notice as examples do; times are seconds."""
-    if isinstance(notice, Failed):
+    if isinstance(notice, ExpressionFailed):
         return f"{name} failed"
     last = " last" if notice.is_last else ""
     if notice.start is None or notice.end is None:
@@ -153,7 +153,7 @@ def show_notice(name: str, notice: Notice) -> str:
     return f"{name}{last} {{{bindings}}} [{notice.start // 1_000_000},{notice.end // 1_000_000}]"
 
 
-def show_occurrence(occurrence: Occurrence) -> str:
+def show_occurrence(occurrence: Contribution) -> str:
     """Write what contributed as examples do."""
     name = occurrence.operator or "opaque"
     if occurrence.number is not None:

@@ -1,4 +1,4 @@
-"""The worked examples of SNOOP-R in process: as they are, in every notation, restored after every step, in every order."""
+"""The worked examples of SNOOP-R in process: in every notation, restored after every step, in every order."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_snapshots_results_and_a_mark(log: ServiceLog) -> None:
         await log.delivered_to("e/1", 2, dead="status 500")
         await log.delivered_to("e/2", 1)
         await log.write("snoop", "signals", b"d", ids=["id d", "id a"])
-        await log.finish(3, ["e/1"])
+        await log.finish(3, ["e/1"], {"a": b"shared"})
 
     asyncio.run(work())
     again(log)
@@ -67,6 +67,7 @@ def test_snapshots_results_and_a_mark(log: ServiceLog) -> None:
     assert log.units() == [KeptUnit("e/1", 3, b"state")]
     assert log.results("e/1") == [KeptResult(1, 10.0, b"r1"), KeptResult(2, 11.0, b"r2")]
     assert log.results("e/2") == []
+    assert log.states() == {"a": b"shared"}
     assert log.delivered() == {"e/1": 2}
     assert log.dead_letters() == {"e/1": {2: "status 500"}}
     assert [name for name, _ in log.seen()] == ["id a", "id b", "id c"]  # those behind the mark come with their entries
@@ -84,11 +85,11 @@ def test_snapshots_results_and_a_mark(log: ServiceLog) -> None:
 def test_answers_are_kept_for_a_day_the_first_one(tmp_path: Path) -> None:
     now = [1_000_000.0]
     log = ServiceLog(tmp_path, clock=lambda: now[0])
-    first = KeptAnswer(201, {"location": "/x"}, b"{}")
+    first = KeptAnswer(201, {"location": "/x"}, b"digest", b"{}")
 
     async def work() -> None:
         await log.put_answer("c", "k", first)
-        await log.put_answer("c", "k", KeptAnswer(500, {}, b""))
+        await log.put_answer("c", "k", KeptAnswer(500, {}, b"", b""))
 
     asyncio.run(work())
     again(log)

@@ -10,20 +10,22 @@ import asyncio
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
-from etalis.engine import Engine
 from etalis.errors import ProgramWarning
-from etalis.program import Program
+from etalis.language.read.imports import Reader, read_nothing
 from etalis.reactive.effects.rehearsal import nowhere
-from etalis.service.access import LOCAL, Client, Doorkeeper, TokenFile
+from etalis.service.access import LOCAL, OPERATOR, Client, Doorkeeper, TokenFile
 from etalis.service.clock import ServiceClock
+from etalis.service.expressions.durable import DurableExpressions
 from etalis.service.expressions.opening import SnoopOptions, open_snoop
 from etalis.service.figures import ServiceFigures
-from etalis.service.hosted_engine import EngineSpec, HostedEngine, LetterSlot
+from etalis.service.hosted_engine import EngineSpec, HostedEngine, LetterSlot, MadeEngine
 from etalis.service.limits import ServiceLimits
 from etalis.service.problems import (
     ConflictError,
@@ -34,14 +36,26 @@ from etalis.service.problems import (
     UnprocessableError,
 )
 from etalis.service.programs import LANGUAGES, CheckedProgram, check_program, compile_program
-from etalis.service.store_hooks import EntryStore
+from etalis.service.store.durability import Durability
+from etalis.service.store.durable_engines import DurableEngines
+from etalis.service.store.journal import Journal
+from etalis.service.store.marks import DurableActor
+from etalis.service.store.plain_data import write_data
 from etalis.service.worker import Actor, Worker
 
-__all__ = ["Client", "EngineSpec", "HostedEngine", "Service", "ServiceLimits"]
+__all__ = ["Client", "EngineSpec", "HostedEngine", "ServedProgram", "Service", "ServiceLimits"]
 
 TIMES = ("events", "clock")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _LOOK = 30.0  # seconds between two looks for engines that nobody uses
+
+
+@dataclass(frozen=True, slots=True)
+class ServedProgram:
+    """A program that is an engine from the start; `read` finds what it imports."""
+
+    spec: EngineSpec
+    read: Reader = read_nothing
 
 
 class Service:
@@ -49,16 +63,18 @@ class Service:
 
     def __init__(
         self, *, limits: ServiceLimits | None = None, time: str = "events", clock: ServiceClock | None = None,
-        public_url: str = "", tokens: TokenFile | None = None, store: EntryStore | None = None,
-        snoop: SnoopOptions | None = None,
+        public_url: str = "", tokens: TokenFile | None = None, data: Path | None = None,
+        snoop: SnoopOptions | None = None, programs: Sequence[ServedProgram] = (),
     ) -> None:  # fmt: skip
         self.public_url = public_url.rstrip("/")
         self.limits = limits or ServiceLimits()
         self.time = time
+        self.programs = programs
         self.clock = clock or ServiceClock()
         self.worker = Worker(most_requests=self.limits.queue_requests, most_events=self.limits.queue_events)
         self.tokens = tokens
-        self.store = store
+        self.journal: Journal | None = None
+        self.durability = None if data is None else Durability(self, data)
         self.access = Doorkeeper(tokens, public_url=public_url, rate=self.limits.rate, burst=self.limits.burst)
         self.figures = ServiceFigures()
         self.closing = asyncio.Event()
@@ -70,8 +86,13 @@ class Service:
         self._sweeping: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to work."""
+        """Begin to work: with what was kept, and the engines of the programs that the service was started with."""
         self.worker.start()
+        if self.durability is not None:
+            await self.durability.start()
+        for program in self.programs:
+            if program.spec.name not in self._engines:
+                await self.create(program.spec, OPERATOR, read=program.read)
         self._sweeping = asyncio.create_task(self._sweep())
         await self.snoop.start()
 
@@ -82,6 +103,8 @@ class Service:
             await asyncio.gather(self._sweeping, return_exceptions=True)
             self._sweeping = None
         await self.snoop.stop()
+        if self.durability is not None:
+            await self.durability.stop()
         await self.worker.stop()
         for engine in self._engines.values():
             engine.end()
@@ -106,29 +129,56 @@ class Service:
         """How many streams are being read."""
         return self._streams.total()
 
+    # what is kept on disk
+
+    def durable_actors(self) -> list[DurableActor]:
+        """Return what has units in the log."""
+        return [DurableExpressions(self.snoop), DurableEngines(self)]
+
+    def take_journal(self, journal: Journal) -> None:
+        """Write what is done from now on."""
+        self.journal = self.snoop.journal = journal
+
+    def durable(self) -> dict[str, HostedEngine]:
+        """Return the engines that are kept, by name."""
+        return {name: engine for name, engine in self._engines.items() if not engine.spec.scratch}
+
+    def reader_of(self, name: str) -> Reader:
+        """Return what finds the imports of a program that the service was started with."""
+        return next((program.read for program in self.programs if program.spec.name == name), read_nothing)
+
     # engines
 
-    async def create(self, spec: EngineSpec, client: Client = LOCAL) -> HostedEngine:
+    async def create(
+        self, spec: EngineSpec, client: Client = LOCAL, *, read: Reader = read_nothing
+    ) -> HostedEngine:  # fmt: skip
         """Make an engine of a program."""
         spec = self._checked(spec)
         name = spec.name or self._free_name("scratch" if spec.scratch else "engine")
         if name in self._engines or name in self._names_taken:
             raise ConflictError("E821", f"there is an engine {name} already", "give another name, or none")
         owned = sum(engine.owner == client.name for engine in self._engines.values())
-        if owned + len(self._names_taken) >= self.limits.engines and not client.may("admin"):
+        if owned + len(self._names_taken) >= self.limits.engines and client is not OPERATOR:
             raise TooManyError("E827", f"{client.name} has {owned} engines, and may have no more", "delete one of them")
         self._names_taken.add(name)
         try:
-            letters = LetterSlot()
-            program, made = await self.worker.do(self._compiler(client), partial(self._make_now, spec, letters))
+            made = await self.worker.do(self._compiler(client), partial(self.make_engine, spec, read))
+            hosted = self.host(replace(spec, name=name), client.name, made)
+            if self.journal is not None and not spec.scratch:
+                given = write_data({"spec": asdict(spec), "owner": client.name})
+                hosted.entry = await self.journal.log.write(hosted.unit, "create", given)
         finally:
             self._names_taken.discard(name)
-        hosted = HostedEngine(
-            name, spec, client.name, program, made, letters, self.worker, self.clock, self.limits, self.store
-        )
-        self._engines[name] = hosted
-        await hosted.keep("create", {"spec": asdict(hosted.spec), "owner": client.name})
+        self.put(hosted)
         return hosted
+
+    def host(self, spec: EngineSpec, owner: str, made: MadeEngine) -> HostedEngine:
+        """Return an engine with its queue."""
+        return HostedEngine(spec.name or "", spec, owner, made, self)
+
+    def put(self, hosted: HostedEngine) -> None:
+        """Take an engine in, new or restored."""
+        self._engines[hosted.name] = hosted
 
     def _checked(self, spec: EngineSpec) -> EngineSpec:
         if spec.name is not None and not _NAME.fullmatch(spec.name):
@@ -142,17 +192,34 @@ class Service:
             raise UnprocessableError("E823", f"the language is {spec.language!r}", f"one of {', '.join(LANGUAGES)}")
         return replace(spec, time=time)
 
-    @staticmethod
-    def _make_now(spec: EngineSpec, letters: LetterSlot) -> tuple[Program, Engine]:
-        """Compile a program and make its engine, in the worker's thread."""
-        program = compile_program(spec.program, spec.language, spec.flags, spec.background)
+    def _bounds(self, flags: Mapping[str, object]) -> dict[str, object]:
+        """Return the flags that go before those of a text: what one goal and one event may take of the worker."""
+        bounds = {"max_steps": self.limits.goal_steps, "max_derivations": self.limits.derivations}
+        given = {name: flags.get(name) for name in bounds}
+        return {
+            name: asked if isinstance(asked, int) and 0 < asked < most else most
+            for (name, most), asked in zip(bounds.items(), given.values(), strict=True)
+        }
+
+    def make_engine(self, spec: EngineSpec, read: Reader, snapshot: bytes | None = None) -> MadeEngine:
+        """Compile a program and make its engine, or the one of a snapshot; in the worker's thread."""
+        program = compile_program(
+            spec.program, spec.language, {**spec.flags, **self._bounds(spec.flags)}, spec.background, read=read
+        )
+        held = program.compiled.settings.hard_limit
+        most = self.limits.instances if held is None else min(held, self.limits.instances)
+        letters = LetterSlot()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ProgramWarning)
-            engine = program.engine(
-                policy=spec.policy, output=lambda _: None, on_dead_letter=letters, on_error=lambda _: None,
-                effects=nowhere(), justification="full" if spec.scratch else None,
-            )  # fmt: skip
-        return program, engine
+            options: dict[str, Any] = {
+                "output": lambda _: None, "on_dead_letter": letters, "on_error": lambda _: None, "effects": nowhere(),
+                "limits": {"hard_limit": most},
+            }  # fmt: skip
+            if snapshot is not None:
+                return MadeEngine(program, program.restore(snapshot, **options), letters)
+            justification = "full" if spec.scratch else None
+            engine = program.engine(policy=spec.policy, justification=justification, **options)
+        return MadeEngine(program, engine, letters)
 
     async def check(self, text: str, language: str, client: Client = LOCAL) -> CheckedProgram:
         """Return the problems of a program, and what it reads and makes."""
@@ -196,10 +263,12 @@ class Service:
     async def delete(self, name: str, client: Client = LOCAL) -> None:
         """Delete an engine."""
         engine = self.own(name, client)
-        self._drop(engine)
-        await engine.keep("delete", {})
+        if self.journal is not None and not engine.spec.scratch:
+            await self.journal.log.write(engine.unit, "delete", b"")
+        if self._engines.get(name) is engine:
+            self.drop(engine)
 
-    def _drop(self, engine: HostedEngine) -> None:
+    def drop(self, engine: HostedEngine) -> None:
         del self._engines[engine.name]
         engine.end()
 
@@ -213,7 +282,7 @@ class Service:
         oldest = self.clock.monotonic() - self.limits.scratch_seconds
         for engine in list(self._engines.values()):
             if engine.spec.scratch and engine.used < oldest and not engine.actor.requests:
-                self._drop(engine)
+                self.drop(engine)
 
 
 def _sees(client: Client, engine: HostedEngine) -> bool:

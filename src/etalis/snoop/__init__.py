@@ -7,11 +7,11 @@ has what is registered and takes signals.
 from etalis.snoop.check import check, checked
 from etalis.snoop.detection.detector import Detector, Reception
 from etalis.snoop.detection.graph import EventGraph, draw_graph
-from etalis.snoop.detection.leaf import Leaf
+from etalis.snoop.detection.leaf import ExpressionLeaf
 from etalis.snoop.detection.leaf_index import LeafIndex
-from etalis.snoop.detection.registration import Instance, Registration
-from etalis.snoop.detection.results import Failed, Notice, Occurrence, Result
-from etalis.snoop.expression import Argument, Expression, Opaque, Parameter, Variable
+from etalis.snoop.detection.registration import LeafInstance, Registration
+from etalis.snoop.detection.results import Contribution, ExpressionFailed, Notice, Result
+from etalis.snoop.expression import Argument, Expression, ExpressionVariable, Opaque, Parameter
 from etalis.snoop.markup.json_form import read_json, write_json
 from etalis.snoop.markup.read_text import read_text
 from etalis.snoop.markup.write_text import write_text
@@ -20,21 +20,21 @@ from etalis.snoop.normal_form import normal_form
 
 __all__ = [
     "Argument",
+    "Contribution",
     "Detector",
     "EventGraph",
     "Expression",
-    "Failed",
-    "Instance",
-    "Leaf",
+    "ExpressionFailed",
+    "ExpressionLeaf",
+    "ExpressionVariable",
     "LeafIndex",
+    "LeafInstance",
     "Notice",
-    "Occurrence",
     "Opaque",
     "Parameter",
     "Reception",
     "Registration",
     "Result",
-    "Variable",
     "check",
     "checked",
     "draw_graph",

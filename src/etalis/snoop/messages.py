@@ -7,14 +7,15 @@ are microseconds; what a sender wrote is kept beside them, to be echoed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
 from etalis.errors import DocumentError, EventError, Problem
-from etalis.snoop.detection.results import Occurrence
+from etalis.snoop.detection.results import Contribution
 from etalis.snoop.expression import Expression
+from etalis.snoop.limits import foreign_character
 from etalis.snoop.values import Bound
 from etalis.temporal.interval import EARLIEST, LATEST, to_iso
 from etalis.temporal.time_input import to_instant
@@ -23,7 +24,7 @@ _SECONDS = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Register:
+class RegisterMessage:
     """Asks for an expression to be detected; results go to `callback`, if there is one."""
 
     expression: Expression
@@ -31,7 +32,7 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class RegisteredMessage:
     """Says under which URI an expression is detected, and its leaves, by path."""
 
     evaluation: str
@@ -39,7 +40,7 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class SignalMessage:
     """Says that something happened: of a type with parameters, or of a leaf with tuples of bindings."""
 
     operator: str | None = None
@@ -52,14 +53,14 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class EndMessage:
     """Says that a leaf will have no more instances."""
 
     evaluation: str
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailureMessage:
     """Says that a leaf, an expression or a request has failed."""
 
     code: str
@@ -68,7 +69,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Unregister:
+class UnregisterMessage:
     """Asks for an expression to be detected no more."""
 
     evaluation: str
@@ -84,14 +85,22 @@ class ResultMessage:
     bindings: Mapping[str, Bound] | None = None
     start: int | None = None
     end: int | None = None
-    events: Occurrence | None = None
+    events: Contribution | None = None
 
 
-Message: TypeAlias = Register | Registered | Signal | End | Failure | Unregister | ResultMessage
-Part: TypeAlias = Signal | End | Failure  # of a `signals` document
+Message: TypeAlias = (
+    RegisterMessage
+    | RegisteredMessage
+    | SignalMessage
+    | EndMessage
+    | FailureMessage
+    | UnregisterMessage
+    | ResultMessage
+)
+Part: TypeAlias = SignalMessage | EndMessage | FailureMessage  # of a `signals` document
 
 
-def check_signal(signal: Signal, where: str) -> list[Problem]:
+def check_signal(signal: SignalMessage, where: str) -> list[Problem]:
     """Return what is wrong with a signal: it is of a type or of a leaf, and its time is one."""
     problems = []
     if signal.evaluation is None and not (signal.operator and signal.language):
@@ -102,12 +111,22 @@ def check_signal(signal: Signal, where: str) -> list[Problem]:
         problems.append(Problem("E876", f"{where} is of a leaf and of a type at once", hint=hint))
     if signal.evaluation is None and signal.tuples:
         problems.append(Problem("E876", f"{where} has bindings, and no leaf", hint="give the evaluation of a leaf"))
+    if any(map(foreign_character, _texts(signal))):
+        hint = "leave it out: results can be written as XML"
+        problems.append(Problem("E893", f"{where} has a character that XML cannot hold", hint=hint))
     if signal.at is not None:
         try:
             read_moment(signal.at)
         except DocumentError as error:
             problems += [Problem(p.code, f"{where}: {p.message}", p.span, p.hint) for p in error.problems]
     return problems
+
+
+def _texts(signal: SignalMessage) -> Iterator[str]:
+    yield from filter(None, (signal.operator, signal.language, signal.evaluation, signal.at, signal.id))
+    for row in (signal.parameters, *signal.tuples):
+        for name, value in row.items():
+            yield from (name, value)
 
 
 def read_moment(text: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from etalis.snoop.expression import NUMBER, SNOOP, Argument, Expression, Parameter, Variable, walk
+from etalis.snoop.expression import NUMBER, SNOOP, Argument, Expression, ExpressionVariable, Parameter, walk
 
 SIDES = ("left", "right")
 
@@ -22,9 +22,9 @@ def normal_form(expression: Expression) -> Expression:
     own = root.variables
     named = {variable.name for variable in own}
     variables = (
-        *(Variable(name, "use", value) for name, value in sorted(uses.items()) if name not in named),
+        *(ExpressionVariable(name, "use", value) for name, value in sorted(uses.items()) if name not in named),
         *own,
-        *dict.fromkeys(Variable(v.name) for v in chosen),
+        *dict.fromkeys(ExpressionVariable(v.name) for v in chosen),
     )
     context, time = expression.context or "recent", expression.time or "intervals"
     return replace(root, variables=variables, context=context, time=time)
@@ -45,7 +45,7 @@ def _normal(node: Expression, uses: dict[str, str]) -> Expression:
         case "composite":
             return _normal_composite(node, uses)
         case "atomic":
-            bound = tuple(map(Variable, outputs_of(node, uses)))
+            bound = tuple(map(ExpressionVariable, outputs_of(node, uses)))
             return replace(node, variables=bound, context=None, time=None)
         case "opaque":
             return replace(node, variables=_declared(node, uses), context=None, time=None)
@@ -68,11 +68,11 @@ def _normal_composite(node: Expression, uses: dict[str, str]) -> Expression:
     return Expression(operator, SNOOP, arguments, (), parameters)
 
 
-def _declared(node: Expression, uses: dict[str, str]) -> tuple[Variable, ...]:
+def _declared(node: Expression, uses: dict[str, str]) -> tuple[ExpressionVariable, ...]:
     """Return the variables of a foreign part: inputs with their values, then outputs, in the order of names."""
     names = sorted({variable.name for variable in node.variables})
-    inputs = tuple(Variable(name, "use", uses[name]) for name in names if name in uses)
-    return (*inputs, *(Variable(name) for name in names if name not in uses))
+    inputs = tuple(ExpressionVariable(name, "use", uses[name]) for name in names if name in uses)
+    return (*inputs, *(ExpressionVariable(name) for name in names if name not in uses))
 
 
 def used_in(node: Expression) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def shape_of(node: Expression, uses: dict[str, str]) -> Expression:
 
     def visit(each: Expression) -> Expression:
         parameters = tuple(sorted(map(visit_parameter, each.parameters), key=lambda p: p.name))
-        declared = tuple(Variable(numbers.setdefault(v.name, f"V{len(numbers)}")) for v in each.variables)
+        declared = tuple(ExpressionVariable(numbers.setdefault(v.name, f"V{len(numbers)}")) for v in each.variables)
         arguments = tuple(Argument(None, visit(a.expression)) for a in each.arguments)
         kept = declared if each.kind in ("opaque", "external") else ()
         return replace(each, parameters=parameters, variables=kept, arguments=arguments)

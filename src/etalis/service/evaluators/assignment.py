@@ -11,7 +11,7 @@ from etalis.snoop.expression import Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Emission:
+class LeafEmission:
     """An occurrence of a leaf: its bindings, how far the evaluator has come, and its interval where it has one."""
 
     bindings: Mapping[str, str]
@@ -37,7 +37,7 @@ class Assignment:
     client: str  # whose expression it is
     cursor: str | None  # what the last emission said, or what was there when the expression was registered
     provider_id: str | None  # the id that a remote provider gave it
-    emit: Callable[[Emission], Awaitable[None]]
+    emit: Callable[[LeafEmission], Awaitable[None]]
     end: Callable[[], Awaitable[None]]
     fail: Callable[[ProviderFailed], Awaitable[None]]
     started: Callable[[str], Awaitable[None]]  # takes the id at a remote provider

@@ -13,7 +13,7 @@ from etalis.data.values import Struct, Value
 from etalis.errors import EtalisError
 from etalis.language.read.parser import parse_event_pattern
 from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Term, Var
-from etalis.service.evaluators.assignment import Assignment, Emission, ProviderFailed
+from etalis.service.evaluators.assignment import Assignment, LeafEmission, ProviderFailed
 from etalis.service.evaluators.texts import text_of
 from etalis.service.matches import MatchEntry
 from etalis.temporal.event import Event
@@ -61,7 +61,7 @@ class EngineEvaluation:
             if found is not None:
                 bindings = {name: found[name] for name in self._leaf.outputs if name in found}
                 event = match.event
-                await self._leaf.emit(Emission(bindings, str(match.number), (event[1], event[0])))
+                await self._leaf.emit(LeafEmission(bindings, str(match.number), (event[1], event[0])))
         await self._leaf.end()
 
     async def stop(self) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from etalis.service.evaluators.assignment import Assignment, Emission, ProviderFailed
-from etalis.service.evaluators.knowledge import Knowledge, Solution
+from etalis.service.evaluators.assignment import Assignment, LeafEmission, ProviderFailed
+from etalis.service.evaluators.knowledge import ServiceKnowledge, Solution
 
 Do = Callable[[Callable[[], set[Solution]]], Awaitable[set[Solution]]]
 
@@ -21,7 +21,7 @@ class PrologEvaluator:
 
     fed_by_id = True
 
-    def __init__(self, knowledge: Knowledge, do: Do) -> None:
+    def __init__(self, knowledge: ServiceKnowledge, do: Do) -> None:
         self.knowledge = knowledge
         self._do = do
         self._running: list[PrologEvaluation] = []
@@ -89,7 +89,7 @@ class PrologEvaluation:
     async def _emit(self, new: set[Solution], version: int, first: int) -> None:
         for index, solution in enumerate(sorted(new)):
             if index >= first:
-                await self._leaf.emit(Emission(dict(solution), f"{version}:{index}"))
+                await self._leaf.emit(LeafEmission(dict(solution), f"{version}:{index}"))
 
     async def stop(self) -> None:
         """Ask no more."""

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from etalis.errors import EtalisError
-from etalis.service.evaluators.assignment import Assignment, Emission, Evaluation, ProviderFailed
+from etalis.service.evaluators.assignment import Assignment, Evaluation, LeafEmission, ProviderFailed
 from etalis.service.evaluators.table import EvaluatorTable
 from etalis.service.expressions import operations as op
 from etalis.service.expressions.hosted_expression import HostedExpression, ProvidedLeaf
 from etalis.service.expressions.uris import Uris
 from etalis.service.outbound.callbacks import Timing
-from etalis.snoop import Leaf
+from etalis.snoop import ExpressionLeaf
 from etalis.snoop.expression import name_path
 
 _PAUSE = 1.0  # seconds, after which what could not be written is tried again
@@ -74,7 +74,7 @@ class RunningEvaluations:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _start(self, hosted: HostedExpression, leaf: Leaf) -> None:
+    async def _start(self, hosted: HostedExpression, leaf: ExpressionLeaf) -> None:
         path = name_path(leaf.path)
         if await self._service.ask(lambda: hosted.registration.is_dead(leaf.path)):
             return
@@ -91,11 +91,11 @@ class RunningEvaluations:
         else:
             await evaluation.stop()
 
-    def _assignment(self, hosted: HostedExpression, leaf: Leaf, path: str) -> Assignment:
+    def _assignment(self, hosted: HostedExpression, leaf: ExpressionLeaf, path: str) -> Assignment:
         number = hosted.number
         known = hosted.provided.get(path, ProvidedLeaf())
 
-        async def emit(emission: Emission) -> None:
+        async def emit(emission: LeafEmission) -> None:
             start, end = emission.interval or (None, None)
             await self._submit(op.Emitted(number, path, dict(emission.bindings), emission.cursor, start, end))
 
@@ -129,7 +129,7 @@ class RunningEvaluations:
                 return
 
 
-def _inputs(leaf: Leaf) -> dict[str, str]:
+def _inputs(leaf: ExpressionLeaf) -> dict[str, str]:
     """Return the values that a leaf is given: those of the variables that it names."""
     own = {v.name for v in leaf.expression.variables} | {p.variable for p in leaf.expression.parameters}
     return {name: value for name, value in leaf.inputs.items() if name in own}

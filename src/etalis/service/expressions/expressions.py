@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, assert_never
 
-from etalis.service.evaluators.knowledge import Knowledge
+from etalis.service.evaluators.knowledge import ServiceKnowledge
 from etalis.service.expressions import operations as op
 from etalis.service.expressions.hosted_expression import HostedExpression, ProvidedLeaf
 from etalis.service.expressions.seen_ids import SeenIds
@@ -32,16 +32,18 @@ class Expressions:
         self.by_clock = time == "clock"
         self.detector = Detector(time="clock" if self.by_clock else "events", lateness=lateness)
         self.hosted: dict[int, HostedExpression] = {}
-        self.knowledge = Knowledge()
+        self.knowledge = ServiceKnowledge()
         self.seen = SeenIds()
+        self.entry = 0  # the last one that was done
         self.numbers = 0  # of expressions: the last one given
         self.dropped = 0  # what came for expressions that were gone
 
     def apply(self, operation: op.Operation, number: int, now: int) -> Applied:
         """Do an operation: entry `number` of the log, received at `now` (microseconds)."""
+        self.entry = number
         match operation:
             case op.Register():
-                return self.add(operation, make_registration(operation), now)
+                return self.add(operation, make_registration(operation), number, now)
             case op.Unregister(number=which):
                 hosted = self.hosted.pop(which, None)
                 self.detector.unregister(which)
@@ -55,7 +57,7 @@ class Expressions:
                     self.hosted[which].leaf_at(path).provider_id = provider_id
                     self.hosted[which].changes += 1
                 return Applied({}, [])
-            case op.Advance(to=to):
+            case op.AdvanceTime(to=to):
                 return Applied({}, self._own(self.detector.advance(to)))
             case op.NewKnowledge(text=text):
                 self.knowledge.replace(text, number)
@@ -65,8 +67,9 @@ class Expressions:
 
     # expressions
 
-    def add(self, operation: op.Register, registration: Registration, now: int) -> Applied:
+    def add(self, operation: op.Register, registration: Registration, number: int, now: int) -> Applied:
         """Add an expression whose registration was made."""
+        self.entry = number
         provided = {path: ProvidedLeaf(cursor) for path, cursor in operation.beginnings.items()}
         hosted = HostedExpression(
             operation.number, operation.client, registration, operation.callback, operation.form, now, provided

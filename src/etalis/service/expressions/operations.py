@@ -92,7 +92,7 @@ class Began(msgspec.Struct, tag="began", frozen=True):
     provider_id: str
 
 
-class Advance(msgspec.Struct, tag="advance", frozen=True):
+class AdvanceTime(msgspec.Struct, tag="advance", frozen=True):
     """That time has come to a moment."""
 
     to: int
@@ -104,7 +104,7 @@ class NewKnowledge(msgspec.Struct, tag="knowledge", frozen=True):
     text: str
 
 
-Operation = Register | Unregister | Signals | Emitted | Began | Advance | NewKnowledge
+Operation = Register | Unregister | Signals | Emitted | Began | AdvanceTime | NewKnowledge
 
 _encode = msgspec.json.Encoder().encode
 _decoder: msgspec.json.Decoder[Operation] = msgspec.json.Decoder(Operation)

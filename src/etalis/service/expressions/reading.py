@@ -15,7 +15,7 @@ from etalis.snoop import Expression, read_text
 from etalis.snoop.expression import read_path
 from etalis.snoop.markup import messages_json, messages_xml
 from etalis.snoop.markup.json_form import load_json
-from etalis.snoop.messages import End, Failure, Message, Register, Signal, read_moment
+from etalis.snoop.messages import EndMessage, FailureMessage, Message, Part, RegisterMessage, SignalMessage, read_moment
 
 XML_TYPES = ("application/xml", "text/xml")
 EXPRESSION_TYPES = (*XML_TYPES, "application/json", "text/plain")
@@ -36,12 +36,12 @@ class Visible(Protocol):
         """Return an expression whose leaf a client may signal."""
 
 
-def read_register(media: str, body: bytes) -> Register:
+def read_register(media: str, body: bytes) -> RegisterMessage:
     """Return what a body asks to register."""
     if media == "text/plain":
-        return Register(read_text(decode_text(body)))
+        return RegisterMessage(read_text(decode_text(body)))
     found = _messages(media, body, EXPRESSION_TYPES)
-    if len(found) != 1 or not isinstance(found[0], Register):
+    if len(found) != 1 or not isinstance(found[0], RegisterMessage):
         hint = "send <register> or <expression>, or the same in JSON"
         raise MalformedError("E864", "the body is no expression to register", hint)
     return found[0]
@@ -52,10 +52,10 @@ def read_expression(media: str, body: bytes) -> Expression:
     return read_register(media, body).expression
 
 
-def read_signals(media: str, body: bytes) -> tuple[Signal | End | Failure, ...]:
+def read_signals(media: str, body: bytes) -> tuple[Part, ...]:
     """Return the signals of a body."""
     found = _messages(media, body, SIGNAL_TYPES)
-    signals = tuple(message for message in found if isinstance(message, Signal | End | Failure))
+    signals = tuple(message for message in found if isinstance(message, SignalMessage | EndMessage | FailureMessage))
     if len(signals) != len(found):
         raise MalformedError("E864", "the body has something that is no signal", "send <signals>, or the same in JSON")
     return signals
@@ -100,19 +100,19 @@ _READERS: Mapping[str, Callable[[bytes], tuple[Message, ...]]] = MappingProxyTyp
 )
 
 
-def to_operations(signals: tuple[Signal | End | Failure, ...], host: Visible, client: Client) -> list[op.Signal]:
+def to_operations(signals: tuple[Part, ...], host: Visible, client: Client) -> list[op.Signal]:
     """Return signals as operations; refuse all of them if one names no leaf, or comes the wrong way."""
     return [_operation(signal, host, client) for signal in signals]
 
 
-def _operation(signal: Signal | End | Failure, host: Visible, client: Client) -> op.Signal:
+def _operation(signal: Part, host: Visible, client: Client) -> op.Signal:
     match signal:
-        case End():
+        case EndMessage():
             return op.LeafEnd(*_leaf(signal.evaluation, host, client))
-        case Failure():
+        case FailureMessage():
             number, path = _leaf(signal.evaluation, host, client)
             return op.LeafFailure(number, path, signal.code, signal.text)
-        case Signal():
+        case SignalMessage():
             name = None if signal.id is None else f"{client.name} {signal.id}"
             at = _moment(signal, host)
             if signal.evaluation is None:
@@ -122,7 +122,7 @@ def _operation(signal: Signal | End | Failure, host: Visible, client: Client) ->
             return op.LeafSignal(number, path, list(map(dict, signal.tuples)) or [{}], at, signal.at, name)
 
 
-def _moment(signal: Signal, host: Visible) -> int | None:
+def _moment(signal: SignalMessage, host: Visible) -> int | None:
     if host.by_clock:
         return None
     if signal.at is None:

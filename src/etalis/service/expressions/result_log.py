@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from etalis.service.outbound.callbacks import Message
 from etalis.service.store.log import KeptResult
 from etalis.snoop import Notice, Result
 from etalis.snoop.markup import messages_json, messages_xml
-from etalis.snoop.messages import Failure, ResultMessage
+from etalis.snoop.messages import FailureMessage, ResultMessage
 
 JSON, XML = "application/json", "application/xml"
 
@@ -25,7 +25,7 @@ class ResultEntry:
 
     number: int
     kept_since: float
-    message: ResultMessage | Failure
+    message: ResultMessage | FailureMessage
     uri: str
     trace: str | None = None
 
@@ -66,8 +66,10 @@ class ResultLog(NumberedLog[ResultEntry]):
 
     what = "results"
 
-    def __init__(self, number: int, uris: Uris, form: str, *, seconds: float, kept: int) -> None:
-        super().__init__(kept=kept, seconds=seconds)
+    def __init__(
+        self, number: int, uris: Uris, form: str, *, seconds: float, kept: int, clock: Callable[[], float]
+    ) -> None:  # fmt: skip
+        super().__init__(kept=kept, seconds=seconds, clock=clock)
         self.form = form
         self.stored = 0  # results up to this number are on disk
         self._number = number
@@ -79,14 +81,14 @@ class ResultLog(NumberedLog[ResultEntry]):
         self.keep([self._entry(n, notice, own, now, trace) for n, notice in enumerate(notices, self.last + 1)])
 
     def _entry(self, number: int, notice: Notice, own: str, now: float, trace: str | None) -> ResultEntry:
-        message: ResultMessage | Failure
+        message: ResultMessage | FailureMessage
         if isinstance(notice, Result):
             next_one = None if notice.is_last else own
             has_bindings = notice.events is not None
             bindings = notice.bindings if has_bindings else None
             message = ResultMessage(own, next_one, number, bindings, notice.start, notice.end, notice.events)
         else:
-            message = Failure(notice.code, notice.text, own)
+            message = FailureMessage(notice.code, notice.text, own)
         return ResultEntry(number, now, message, self._uris.result(self._number, number), trace)
 
     def next_after(self, number: int) -> Message | None:
@@ -99,12 +101,12 @@ class ResultLog(NumberedLog[ResultEntry]):
 
     # on disk
 
-    def unstored(self) -> list[KeptResult]:
-        """Return the results that are not on disk yet."""
+    def unstored(self, last: int) -> list[KeptResult]:
+        """Return the results up to a number that are not on disk yet."""
         return [
             KeptResult(entry.number, entry.kept_since, entry.stored)
             for entry in self.kept()
-            if entry.number > self.stored
+            if self.stored < entry.number <= last
         ]
 
     def restore(self, results: Iterable[KeptResult], last: int) -> None:
@@ -113,7 +115,7 @@ class ResultLog(NumberedLog[ResultEntry]):
         for number, at, body in results:
             told, trace = json.loads(body)
             (message,) = messages_json.read_message(told)
-            assert isinstance(message, ResultMessage | Failure)
+            assert isinstance(message, ResultMessage | FailureMessage)
             entries.append(ResultEntry(number, at, message, self._uris.result(self._number, number), trace))
         self.keep(entries)
         self.last = self.stored = last

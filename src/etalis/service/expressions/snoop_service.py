@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from etalis.service.access import Client
 from etalis.service.clock import ServiceClock
@@ -27,6 +27,7 @@ from etalis.service.kept import KEPT, KEPT_SECONDS
 from etalis.service.outbound.callbacks import Callback, CallbackState, Timing
 from etalis.service.outbound.sender import Sender
 from etalis.service.problems import NotFoundError, TooManyError, UnprocessableError
+from etalis.service.store.journal import Journal
 from etalis.service.worker import Actor, Worker
 from etalis.snoop import Expression, Notice, checked
 from etalis.snoop.expression import leaves, name_path, read_path
@@ -34,20 +35,7 @@ from etalis.snoop.markup.json_form import to_json
 
 T = TypeVar("T")
 ACTOR = "expressions"
-_SOON = {"Retry-After": "1"}
 MOST_ENDED = 10_000  # expressions that tell no more, and are still there to be read
-
-
-class Journal(Protocol):
-    """Where operations are written before they are done."""
-
-    async def write(
-        self, actor: str, kind: str, body: bytes, stamp: int = 0, *, ids: Iterable[str] = ()
-    ) -> int:  # fmt: skip
-        """Write an entry; return its number when it is on the disk."""
-
-    def mark_delivery(self, unit: str, number: int, dead: str | None) -> None:
-        """Say that a result was delivered, or why it was given up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +74,9 @@ class SnoopService:
         self._timing = timing
         self._numbers = 0  # of expressions
         self._entries = 0  # where nothing is written
-        self._owned: Counter[str] = Counter()  # expressions that are active, or are being registered
+        self._owned: Counter[str] = Counter()  # expressions that are active
+        self._registering: Counter[str] = Counter()
         self._ended: deque[tuple[float, int]] = deque()
-        self._writing = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._knowing = asyncio.Lock()
 
@@ -120,15 +108,14 @@ class SnoopService:
         """Register an expression, or refuse it with all that is wrong with it; `begin` starts its evaluators."""
         if callback is not None:
             self._check_callback(callback, client)
-        owned = self._owned[client]
+        owned = self._owned[client] + self._registering[client]
         if owned >= self.settings.expressions:
             raise TooManyError("E861", f"{client} has {owned} expressions, and may have no more", "unregister one")
-        self._owned[client] += 1
+        self._registering[client] += 1
         try:
             return await self._register(expression, client, callback, form)
-        except BaseException:
-            self._owned[client] -= 1
-            raise
+        finally:
+            self._registering[client] -= 1
 
     async def _register(
         self, expression: Expression, client: str, callback: str | None, form: str
@@ -138,7 +125,7 @@ class SnoopService:
         draft = op.Register(0, client, to_json(expression), provided, callback, form)
         registration = await self._worker.do(self.actor, partial(make_registration, draft))
         self._forget_ended()
-        self._numbers = registration.number = number = self._numbers + 1
+        self._numbers = registration.number = number = max(self._numbers, self.expressions.numbers) + 1
         beginnings = {}
         for leaf in registration.leaves:
             row = self.evaluators.find(leaf.expression.language) if leaf.by_id else None
@@ -147,7 +134,7 @@ class SnoopService:
                 beginnings[name_path(leaf.path)] = cursor
         operation = op.Register(number, client, draft.expression, provided, callback, form, beginnings)
         now = self._clock.now()
-        await self._submit(operation, lambda _: self.expressions.add(operation, registration, now), now)
+        await self._submit(operation, lambda entry: self.expressions.add(operation, registration, entry, now))
         return self.expressions.hosted[number]
 
     def _check_callback(self, url: str, client: str) -> None:
@@ -174,7 +161,7 @@ class SnoopService:
 
     async def advance(self, to: int) -> None:
         """Say that nothing up to a time is to come."""
-        await self._submit(op.Advance(to))
+        await self._submit(op.AdvanceTime(to))
 
     async def replace_knowledge(self, text: str) -> int:
         """Put a text in the place of the knowledge; what is new to goals has been taken when it returns."""
@@ -186,11 +173,11 @@ class SnoopService:
 
     async def submit(self, operation: op.Operation) -> Applied:
         """Write an operation of our own, and do it."""
-        return await self._submit(operation)
+        return await self._submit(operation, always=True)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """Ask something in the turn of the queue."""
-        return await self._worker.do(self.actor, question)
+        return await self._worker.do(self.actor, question, always=True)
 
     # what there is
 
@@ -229,46 +216,24 @@ class SnoopService:
     # one operation
 
     async def _submit(
-        self, operation: op.Operation, work: Callable[[int], Applied] | None = None, now: int | None = None
+        self, operation: op.Operation, work: Callable[[int], Applied] | None = None, *, always: bool = False
     ) -> Applied:
-        now = self._clock.now() if now is None else now
-        work = work or (lambda number: self.expressions.apply(operation, number, now))
+        """Write an operation, if something is written, then do it."""
+        now = self._clock.now()
+
+        def make(number: int) -> tuple[_OperationJob, asyncio.Future[Applied]]:
+            answer: asyncio.Future[Applied] = asyncio.get_running_loop().create_future()
+            apply = partial(self.expressions.apply, operation, number, now) if work is None else partial(work, number)
+            return _OperationJob(self, operation, apply, now, answer), answer
+
         if self.journal is None:
             self._entries += 1
-            return await self._do(operation, work, self._entries, now)
-        if self.actor.requests + self._writing >= self._worker.most_requests:
-            raise TooManyError(
-                "E828", "the queue of expressions is full", "wait, and send it again", {"Retry-After": "1"}
-            )
-        return await self.shielded(self._write_and_do(self.journal, operation, work, now))
-
-    async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do to its end what was begun, also if who asked goes away."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)
-
-    async def _write_and_do(
-        self, journal: Journal, operation: op.Operation, work: Callable[[int], Applied], now: int
-    ) -> Applied:
-        self._writing += 1
-        try:
-            body, kind = op.write_operation(operation), str(operation.__struct_config__.tag)
-            number = await journal.write(ACTOR, kind, body, now, ids=op.signal_ids(operation))
-        finally:
-            self._writing -= 1
-        return await self._do(operation, work, number, now, always=True)
-
-    def _do(
-        self, operation: op.Operation, work: Callable[[int], Applied], number: int, now: int, *, always: bool = False
-    ) -> asyncio.Future[Applied]:
-        """Have an operation done in its turn, and tell of it."""
-        answer: asyncio.Future[Applied] = asyncio.get_running_loop().create_future()
-        self._worker.submit(
-            self.actor, _OperationJob(self, operation, partial(work, number), now, answer), always=always
-        )
-        return answer
+            job, answer = make(self._entries)
+            self._worker.submit(self.actor, job, always=always)
+            return await answer
+        body, kind = op.write_operation(operation), str(operation.__struct_config__.tag)
+        ids = op.signal_ids(operation)
+        return await self.journal.perform(self.actor, ACTOR, kind, body, make, stamp=now, ids=ids, always=always)
 
     def publish(self, operation: op.Operation, applied: Applied, now: int, *, wake: bool = True) -> None:
         """Tell what came of an operation: results to who reads, waits, or is called back."""
@@ -290,12 +255,12 @@ class SnoopService:
             return
         log.add([notice], now / 1_000_000, trace)
         if not hosted.is_active:
-            self._end(hosted, now / 1_000_000)
+            self.end(hosted, now / 1_000_000)
         callback = self.callbacks.get(hosted.number)
         if callback is not None and wake:
             callback.wake()
 
-    def _end(self, hosted: HostedExpression, at: float) -> None:
+    def end(self, hosted: HostedExpression, at: float) -> None:
         """Take it that an expression tells no more: what it told stays for a while."""
         log = self.results[hosted.number]
         if not log.ended:
@@ -306,7 +271,7 @@ class SnoopService:
 
     def _forget_ended(self) -> None:
         """Remove expressions that ended long ago."""
-        oldest = self._clock.now() / 1_000_000 - self.settings.kept_seconds
+        oldest = self._seconds() - self.settings.kept_seconds
         while self._ended and (self._ended[0][0] < oldest or len(self._ended) > MOST_ENDED):
             _, number = self._ended.popleft()
             if number in self.results:
@@ -315,11 +280,11 @@ class SnoopService:
     def attach(self, hosted: HostedExpression, state: CallbackState | None = None) -> ResultLog:
         """Keep the results of an expression from now on, and send them where they are wanted."""
         number = hosted.number
-        log = ResultLog(
-            number, self.uris, hosted.form, seconds=self.settings.kept_seconds, kept=self.settings.kept
-        )  # fmt: skip
+        kept, seconds = self.settings.kept, self.settings.kept_seconds
+        log = ResultLog(number, self.uris, hosted.form, seconds=seconds, kept=kept, clock=self._seconds)
         self.results[number] = log
         self.clients[number] = hosted.client
+        self._owned[hosted.client] += 1
         self._numbers = max(self._numbers, number)
         if hosted.callback is not None:
             secret, mark = partial(self._secret_of, hosted.client), partial(self._mark, hosted.unit)
@@ -328,9 +293,13 @@ class SnoopService:
             )
         return log
 
+    def _seconds(self) -> float:
+        return self._clock.now() / 1_000_000
+
     def _mark(self, unit: str, number: int, dead: str | None) -> None:
         if self.journal is not None:
-            self.journal.mark_delivery(unit, number, dead)
+            done = self.journal.log.delivered_to(unit, number, dead=dead)
+            done.add_done_callback(asyncio.Future.exception)  # what is not marked is sent again
 
     def _detach(self, number: int) -> None:
         log, client = self.results.pop(number), self.clients.pop(number)

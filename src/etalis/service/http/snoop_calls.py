@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from etalis.errors import EtalisError
 from etalis.service.expressions import describing
+from etalis.service.expressions.hosted_expression import HostedExpression
 from etalis.service.expressions.reading import (
     XML_TYPES,
     decode_text,
@@ -21,6 +22,7 @@ from etalis.service.expressions.reading import (
 )
 from etalis.service.expressions.result_log import ResultEntry
 from etalis.service.expressions.snoop_service import SnoopService, no_expression
+from etalis.service.http.bodies_of_calls import NewTime
 from etalis.service.http.call import JSON, RouteCall, answer, raw_answer
 from etalis.service.http.match_calls import EVENT_STREAM, MOST_AT_ONCE, MOST_WAIT, NumberedStream, first_number
 from etalis.service.kept import Ended, LostMatches
@@ -28,7 +30,7 @@ from etalis.service.problems import MalformedError, NotFoundError, status_of
 from etalis.snoop import write_json, write_text, write_xml
 from etalis.snoop.markup import messages_json, messages_xml
 from etalis.snoop.markup.xml_document import schema_text
-from etalis.snoop.messages import Failure, Registered, read_moment
+from etalis.snoop.messages import FailureMessage, RegisteredMessage, read_moment
 
 XML = "application/xml"
 Handler = Callable[[RouteCall], Awaitable[Response]]
@@ -58,7 +60,7 @@ def in_its_language(handler: Handler) -> Handler:
             if not wants_xml(call):
                 raise
             problem = error.problems[0]
-            told = Failure(problem.code, "\n".join(str(each) for each in error.problems))
+            told = FailureMessage(problem.code, "\n".join(str(each) for each in error.problems))
             return Response(messages_xml.write_message(told), int(status_of(error)), media_type=XML)
 
     return respond
@@ -78,14 +80,18 @@ async def register(call: RouteCall) -> Response:
     callback = asked.callback or call.query.get("callback")
     hosted = await snoop.register(asked.expression, call.client.name, callback=callback, form=form)
     uri = snoop.uris.expression(hosted.number)
-    made = Registered(uri, tuple((path, snoop.uris.leaf(hosted.number, path)) for path in hosted.paths()))
+    made = RegisteredMessage(uri, tuple((path, snoop.uris.leaf(hosted.number, path)) for path in hosted.paths()))
     if form == "xml":
         response = Response(messages_xml.write_message(made), 201, media_type=XML)
     else:
         response = answer(messages_json.to_plain_message(made)["registered"], 201)
     response.headers["Location"] = uri
-    response.background = BackgroundTask(snoop.begin, hosted)
+    response.background = BackgroundTask(_begin, snoop, hosted)
     return response
+
+
+async def _begin(snoop: SnoopService, hosted: HostedExpression) -> None:
+    snoop.begin(hosted)
 
 
 @in_its_language
@@ -165,12 +171,9 @@ def write_result_event(event: ResultEntry | LostMatches | Ended) -> bytes:
 
 
 @in_its_language
-async def advance(call: RouteCall) -> Response:
+async def advance_signals(call: RouteCall) -> Response:
     """Say that nothing up to a time is to come."""
-    given = call.read(dict[str, Any]).get("to")
-    if isinstance(given, bool) or not isinstance(given, str | int | float):
-        raise MalformedError("E864", "there is no time `to` in the body", '{"to": "2026-03-02T09:00:00Z"}')
-    await snoop_of(call).advance(read_moment(str(given)))
+    await snoop_of(call).advance(read_moment(str(call.read(NewTime).to)))
     return Response(status_code=204)
 
 

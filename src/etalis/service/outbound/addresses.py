@@ -26,7 +26,7 @@ class AddressRefused(InputError):  # noqa: N818
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CheckedAddress:
     """Where a request goes: the URL as it was given, and an address of its host that was checked."""
 
     url: str
@@ -87,7 +87,7 @@ class AddressRules:
             _refuse(url, f"the host {host} is not listed for http")
         return parts
 
-    async def resolve(self, url: str) -> Target:
+    async def resolve(self, url: str) -> CheckedAddress:
         """Return where to connect for a URL; refuse it if any address of its host is not public."""
         parts = self.check(url)
         host, secure = (parts.hostname or "").lower(), parts.scheme == "https"
@@ -101,7 +101,7 @@ class AddressRules:
         for text in found:
             if not self._is_public(text):
                 _refuse(url, f"{host} is at {text}, which is not a public address")
-        return Target(url, host, port, secure, found[0])
+        return CheckedAddress(url, host, port, secure, found[0])
 
     @staticmethod
     def _allows(host: str, hosts: set[str]) -> bool:

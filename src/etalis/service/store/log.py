@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import time
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from etalis.service.store.folder import explaining, open_folder
@@ -19,6 +20,7 @@ from etalis.service.store.group_commit import GroupCommit, Statement
 from etalis.service.store.schema import OF_A_UNIT
 
 KEPT_ANSWERS = 100_000
+NOTHING: Mapping[str, bytes] = MappingProxyType({})
 KEPT_SECONDS = 24 * 3600.0
 
 
@@ -54,6 +56,7 @@ class KeptAnswer(NamedTuple):
 
     status: int
     headers: Mapping[str, str]
+    request: bytes  # a digest of it
     body: bytes
 
 
@@ -90,6 +93,10 @@ class ServiceLog:
         """Return what snapshots there are."""
         return [KeptUnit(*row) for row in self._read("SELECT unit, number, body FROM snapshots ORDER BY unit")]
 
+    def states(self) -> dict[str, bytes]:
+        """Return what the units of each actor share, as of the mark."""
+        return dict(self._read("SELECT actor, body FROM states"))
+
     def results(self, unit: str) -> list[KeptResult]:
         """Return the kept results of a unit."""
         sql = "SELECT number, at, body FROM results WHERE unit = ? ORDER BY number"
@@ -112,9 +119,9 @@ class ServiceLog:
 
     def answers(self) -> Iterator[tuple[str, str, float, KeptAnswer]]:
         """Return the first answers to requests with keys: client, key, when, answer."""
-        sql = "SELECT client, key, at, status, headers, body FROM answers WHERE at > ? ORDER BY at"
-        for client, key, at, status, headers, body in self._read(sql, self._clock() - KEPT_SECONDS):
-            yield client, key, at, KeptAnswer(status, json.loads(headers), body)
+        sql = "SELECT client, key, at, status, headers, request, body FROM answers WHERE at > ? ORDER BY at"
+        for client, key, at, status, headers, request, body in self._read(sql, self._clock() - KEPT_SECONDS):
+            yield client, key, at, KeptAnswer(status, json.loads(headers), request, body)
 
     # at work
 
@@ -141,13 +148,14 @@ class ServiceLog:
             ]
         )
 
-    async def finish(self, mark: int, units: Iterable[str]) -> None:
-        """Drop the entries up to a mark, since snapshots have them, and what there is of units that are gone."""
+    async def finish(self, mark: int, units: Iterable[str], states: Mapping[str, bytes] = NOTHING) -> None:
+        """Drop the entries up to a mark, since snapshots and states have them, and what there is of units gone."""
         names = json.dumps(list(units))
         old = self._clock() - KEPT_SECONDS
         await self._commits.submit(
             [
                 ("UPDATE etalis_service SET mark = ?", (mark,)),
+                *(("INSERT OR REPLACE INTO states VALUES (?, ?)", each) for each in states.items()),
                 ("DELETE FROM log WHERE number <= ?", (mark,)),
                 *(
                     (f"DELETE FROM {table} WHERE unit NOT IN (SELECT value FROM json_each(?))", (names,))
@@ -167,8 +175,9 @@ class ServiceLog:
 
     async def put_answer(self, client: str, key: str, answer: KeptAnswer) -> None:
         """Keep the first answer to a request with a key."""
-        row = (client, key, self._clock(), answer.status, json.dumps(dict(answer.headers)), answer.body)
-        await self._commits.submit([("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)])
+        told = json.dumps(dict(answer.headers))
+        row = (client, key, self._clock(), answer.status, told, answer.request, answer.body)
+        await self._commits.submit([("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)])
 
     def _read(self, sql: str, *values: Any) -> list[Any]:
         with explaining(self.folder):

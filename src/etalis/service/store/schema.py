@@ -9,6 +9,7 @@ TABLES = {
         "number INTEGER PRIMARY KEY, actor TEXT NOT NULL, kind TEXT NOT NULL, stamp INTEGER NOT NULL,"
         " request TEXT, body BLOB NOT NULL"
     ),
+    "states": "actor TEXT PRIMARY KEY, body BLOB NOT NULL",  # what the units of an actor share, as of the mark
     "snapshots": "unit TEXT PRIMARY KEY, number INTEGER NOT NULL, body BLOB NOT NULL",
     "results": (
         "unit TEXT NOT NULL, number INTEGER NOT NULL, at REAL NOT NULL, body BLOB NOT NULL, PRIMARY KEY (unit, number)"
@@ -17,7 +18,7 @@ TABLES = {
     "dead_letters": "unit TEXT NOT NULL, number INTEGER NOT NULL, why TEXT NOT NULL, PRIMARY KEY (unit, number)",
     "answers": (
         "client TEXT NOT NULL, key TEXT NOT NULL, at REAL NOT NULL, status INTEGER NOT NULL, headers TEXT NOT NULL,"
-        " body BLOB NOT NULL, PRIMARY KEY (client, key)"
+        " request BLOB NOT NULL, body BLOB NOT NULL, PRIMARY KEY (client, key)"
     ),
     "seen": "id TEXT PRIMARY KEY, number INTEGER NOT NULL, at REAL NOT NULL",
 }

@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from etalis.snoop.detection.leaf import Discarded, Leaf
+from etalis.errors import DocumentError, Problem
+from etalis.snoop.detection.leaf import Discarded, ExpressionLeaf
 from etalis.snoop.detection.leaf_index import LeafIndex
-from etalis.snoop.detection.registration import Instance, Registration
+from etalis.snoop.detection.registration import LeafInstance, Registration
 from etalis.snoop.detection.results import Notice
 from etalis.snoop.detection.rules import MOST_WAITING
 from etalis.snoop.expression import Expression, Path, name_path
@@ -40,7 +41,7 @@ class Reception:
 class _Held:
     stamp: int
     order: int
-    fills: list[tuple[Registration, list[Instance]]]
+    fills: list[tuple[Registration, list[LeafInstance]]]
 
 
 class Detector:
@@ -64,7 +65,7 @@ class Detector:
     # expressions
 
     def register(self, expression: Expression, number: int | None = None) -> Registration:
-        """Register an expression; an ExpressionError says all that is wrong with it, and nothing of it remains.
+        """Register an expression; an RegistrationError says all that is wrong with it, and nothing of it remains.
 
         What cannot be detected at all, since nobody knows the language of a part, has failed: `opening` says so.
         """
@@ -98,7 +99,7 @@ class Detector:
         number = self._next()
         found = self.index.find(operator, language, parameters)
         given = None if self.time == "events" else echo
-        fills = [(registration, [Instance(number, filled, at=given)]) for registration, filled in found]
+        fills = [(registration, [LeafInstance(number, filled, at=given)]) for registration, filled in found]
         matched = sum(len(filled) for _, filled in found)
         return self._take(fills, matched, (), at, clock)
 
@@ -109,6 +110,8 @@ class Detector:
         """Take instances of a leaf that its provider tells, one for each tuple of bindings."""
         number, leaf = self._next(), registration.leaf(path)
         assert leaf is not None
+        if registration.is_dead(path):
+            return Reception(0, tuple(f"leaf {name_path(path)}: nothing more is expected" for _ in tuples))
         instances, discarded = bind_tuples(leaf, tuples, number, start, None if self.time == "events" else echo)
         fills = [(registration, instances)] if instances else []
         return self._take(fills, len(instances), discarded, at, clock)
@@ -131,14 +134,16 @@ class Detector:
         return str(self.signals)
 
     def _take(
-        self, fills: list[tuple[Registration, list[Instance]]], matched: int, discarded: tuple[str, ...],
+        self, fills: list[tuple[Registration, list[LeafInstance]]], matched: int, discarded: tuple[str, ...],
         at: int | None, clock: int | None,
     ) -> Reception:  # fmt: skip
         if self.time == "clock":
-            assert clock is not None
+            assert clock is not None, "what the clock says comes with every signal"
             stamp = clock if self.last is None else max(clock, self.last + 1)
         else:
-            assert at is not None
+            if at is None:
+                hint = "signals are ordered by their own time here: give `at`"
+                raise DocumentError(Problem("E877", "a signal without time", hint=hint))
             stamp = at
             if self.last is not None and stamp < self.last - self.lateness:
                 return Reception(0, discarded, True)
@@ -167,7 +172,7 @@ class Detector:
                 self.unregister(registration.number)
         return told
 
-    def held(self, number: int) -> list[tuple[int, int, list[Instance]]]:
+    def held(self, number: int) -> list[tuple[int, int, list[LeafInstance]]]:
         """Return what is held for a registration until its time comes: stamp, order, instances."""
         return [
             (held.stamp, held.order, instances)
@@ -176,15 +181,19 @@ class Detector:
             if registration.number == number
         ]
 
-    def hold(self, registration: Registration, held: Iterable[tuple[int, int, list[Instance]]]) -> None:
+    def hold(self, registration: Registration, held: Iterable[tuple[int, int, list[LeafInstance]]]) -> None:
         """Hold again what `held` has told."""
         for stamp, order, instances in held:
             heapq.heappush(self._held, _Held(stamp, order, [(registration, instances)]))
 
 
 def bind_tuples(
-    leaf: Leaf, tuples: Iterable[Mapping[str, str]], number: str, start: int | None = None, at: str | None = None
-) -> tuple[list[Instance], tuple[str, ...]]:
+    leaf: ExpressionLeaf,
+    tuples: Iterable[Mapping[str, str]],
+    number: str,
+    start: int | None = None,
+    at: str | None = None,
+) -> tuple[list[LeafInstance], tuple[str, ...]]:
     """Return the instances that tuples of bindings are, and why others are none.
 
     The first has the number of the signal, the others `number.2`, `number.3`, ... .
@@ -196,5 +205,5 @@ def bind_tuples(
             discarded.append(f"leaf {name_path(leaf.path)}: {found.reason}")
         else:
             own = number if place == 1 else f"{number}.{place}"
-            instances.append(Instance(own, {leaf.path: found}, start, at))
+            instances.append(LeafInstance(own, {leaf.path: found}, start, at))
     return instances, tuple(discarded)

@@ -18,7 +18,7 @@ Values: TypeAlias = tuple[Any, ...]  # of the outputs of a leaf, in their order,
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class RequiredValue:
     """A parameter that must have a value."""
 
     name: str
@@ -34,7 +34,7 @@ class Discarded:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class ExpressionLeaf:
     """A leaf: its outputs, the parameters that bind them, the constants; `by_id` where its provider signals it."""
 
     path: Path
@@ -42,7 +42,7 @@ class Leaf:
     outputs: tuple[str, ...]
     inputs: Mapping[str, str]
     by_id: bool
-    constants: tuple[Constant, ...] = ()
+    constants: tuple[RequiredValue, ...] = ()
     binds: tuple[tuple[str, str | None, int], ...] = ()  # parameter, type, which output
     types: Mapping[str, str | None] = field(default_factory=dict)
 
@@ -82,17 +82,17 @@ class Leaf:
         return convert(told, type) == convert(value, type)
 
 
-def leaves_of(expression: Expression, provided: Collection[str] = ()) -> tuple[Leaf, ...]:
+def leaves_of(expression: Expression, provided: Collection[str] = ()) -> tuple[ExpressionLeaf, ...]:
     """Return the leaves of an expression in normal form; `provided` are the languages that have a provider."""
     uses = used_values(expression)
     return tuple(_leaf(path, node, uses, provided) for path, node in leaves(expression))
 
 
-def _leaf(path: Path, node: Expression, uses: dict[str, str], provided: Collection[str]) -> Leaf:
+def _leaf(path: Path, node: Expression, uses: dict[str, str], provided: Collection[str]) -> ExpressionLeaf:
     outputs = outputs_of(node, uses)
     if node.kind != "atomic":
-        return Leaf(path, node, outputs, uses, True)
-    constants: list[Constant] = []
+        return ExpressionLeaf(path, node, outputs, uses, True)
+    constants: list[RequiredValue] = []
     binds: list[tuple[str, str | None, int]] = []
     types: dict[str, str | None] = {}
     for given in node.parameters:
@@ -100,8 +100,8 @@ def _leaf(path: Path, node: Expression, uses: dict[str, str], provided: Collecti
         if given.variable is not None:
             types.setdefault(given.variable, given.type)
         if text is not None:
-            constants.append(Constant(given.name, given.type, convert(text, given.type)))
+            constants.append(RequiredValue(given.name, given.type, convert(text, given.type)))
         elif given.variable is not None:
             binds.append((given.name, given.type, outputs.index(given.variable)))
     by_id = node.language in provided
-    return Leaf(path, node, outputs, uses, by_id, tuple(constants), tuple(binds), types)
+    return ExpressionLeaf(path, node, outputs, uses, by_id, tuple(constants), tuple(binds), types)

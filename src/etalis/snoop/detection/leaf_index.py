@@ -9,13 +9,13 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from etalis.snoop.detection.leaf import Leaf, Values
+from etalis.snoop.detection.leaf import ExpressionLeaf, Values
 from etalis.snoop.detection.registration import Registration
 from etalis.snoop.expression import Path
 from etalis.snoop.values import convert
 
 Key: TypeAlias = tuple[str, str]  # operator, language
-Entry: TypeAlias = tuple[Registration, Leaf]
+Entry: TypeAlias = tuple[Registration, ExpressionLeaf]
 Named: TypeAlias = dict[tuple[int, Path], Entry]
 
 
@@ -26,14 +26,14 @@ class _Leaves:
         self.others: Named = {}
         self.by_constant: dict[tuple[str, str | None], dict[Any, Named]] = {}
 
-    def bucket(self, leaf: Leaf) -> Named:
+    def bucket(self, leaf: ExpressionLeaf) -> Named:
         """Return where a leaf belongs."""
         if not leaf.constants:
             return self.others
         first = leaf.constants[0]
         return self.by_constant.setdefault((first.name, first.type), {}).setdefault(first.value, {})
 
-    def drop(self, leaf: Leaf, name: tuple[int, Path]) -> None:
+    def drop(self, leaf: ExpressionLeaf, name: tuple[int, Path]) -> None:
         """Remove a leaf, and its bucket if that is empty."""
         bucket = self.bucket(leaf)
         bucket.pop(name, None)
@@ -102,5 +102,5 @@ class LeafIndex:
         return found
 
 
-def _key_of(leaf: Leaf) -> Key:
+def _key_of(leaf: ExpressionLeaf) -> Key:
     return leaf.expression.operator or "", leaf.expression.language or ""

@@ -1,7 +1,7 @@
 """One registered expression: instances in, results out, until it can be detected no more.
 
-Its engine is made when the first instance comes. Time is microseconds; the caller sees to it that stamps never go back.
-What is detected depends on nothing but the instances with their stamps, in their order.
+Time is microseconds; the caller sees to it that stamps never go back. What is detected depends on nothing but the
+instances with their stamps, in their order.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Self
 
 from etalis.errors import Problem, SnapshotError
@@ -16,9 +17,9 @@ from etalis.runtime.core import EngineOptions
 from etalis.runtime.engine import RuntimeEngine, restore, start_engine
 from etalis.snoop.check import checked
 from etalis.snoop.detection.completion import can_complete
-from etalis.snoop.detection.contributions import Reader
-from etalis.snoop.detection.leaf import Leaf, Values, leaves_of
-from etalis.snoop.detection.results import Failed, Notice, Result, Stamped
+from etalis.snoop.detection.contributions import MatchReader
+from etalis.snoop.detection.leaf import ExpressionLeaf, Values, leaves_of
+from etalis.snoop.detection.results import ExpressionFailed, Notice, Result, Stamped
 from etalis.snoop.detection.rules import EMPTY, FILLED, MOST_WAITING, translate
 from etalis.snoop.detection.stores import count_waiting
 from etalis.snoop.expression import Expression, Path, name_path, read_path
@@ -28,13 +29,16 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 
 _FORMAT = 1
+_EXACT = 1 << 51  # microseconds that a float of seconds tells apart
+_KEYS = {"format", "number", "expression", "provided", "state", "results", "dead", "taken", "notes"}
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class LeafInstance:
     """One instance as a registration takes it: which leaves it fills, with the values of their outputs.
 
-    `start` in microseconds, where it began before its stamp; `at` is the time its sender gave, if that is another.
+    These are leaves of one operator and language, or a single one that is fed by its id. `start` in microseconds, where
+    it began before its stamp; `at` is the time its sender gave, if that is another.
     """
 
     number: str
@@ -79,16 +83,25 @@ class RegistrationState:
     waiting: Mapping[Path, int] = field(default_factory=dict)
 
 
+def _seconds(time: int) -> float | Fraction:
+    """Return microseconds as seconds that the engine reads back as the same microseconds."""
+    return to_seconds(time) if -_EXACT < time < _EXACT else Fraction(time, 1_000_000)
+
+
 class Registration:
     """One registered expression and all that waits in it."""
 
     def __init__(
-        self, expression: Expression, number: int, *, provided: Collection[str] = (), most_waiting: int = MOST_WAITING
-    ) -> None:
-        """Register an expression; an ExpressionError says all that is wrong with it."""
+        self, expression: Expression, number: int, *, provided: Collection[str] = (), most_waiting: int = MOST_WAITING,
+        engine: bytes | None = None,
+    ) -> None:  # fmt: skip
+        """Register an expression; a RegistrationError says all that is wrong with it.
+
+        `provided` are the languages that have a provider; `engine` is the snapshot of one to go on from.
+        """
         self.expression = checked(expression)
         self.number = number
-        self.leaves: tuple[Leaf, ...] = leaves_of(self.expression, provided)
+        self.leaves: tuple[ExpressionLeaf, ...] = leaves_of(self.expression, provided)
         self.opening: tuple[Notice, ...] = ()  # what is told at once: the failure of foreign parts that nobody knows
         self.state = "active"
         self._provided = {leaf.expression.language or "" for leaf in self.leaves} & set(provided)
@@ -96,9 +109,9 @@ class Registration:
         self.changes = 0  # grows with every change
         self._translation = translate(self.expression, most_waiting=most_waiting)
         self._program = self._translation.program()
-        self._reader = Reader(self.expression, self._translation)
+        self._reader = MatchReader(self.expression, self._translation)
         self._options = EngineOptions(parts=self._reader.cumulates)
-        self._engine: RuntimeEngine | None = None
+        self._engine: RuntimeEngine | None = self._start(engine)  # None when all is over
         self._dead: dict[Path, str] = {}
         self._taken: dict[Path, int] = {leaf.path: 0 for leaf in self.leaves}
         self._by_path = {leaf.path: leaf for leaf in self.leaves}
@@ -107,7 +120,13 @@ class Registration:
                 text = f"nobody knows the language {leaf.expression.language}"
                 self.opening += tuple(self.fail(leaf.path, "E896", text))
 
-    def leaf(self, path: Path) -> Leaf | None:
+    def _start(self, data: bytes | None) -> RuntimeEngine | None:
+        """Return a fresh engine, or the one of a snapshot, which is empty when all was over."""
+        if data is None:
+            return start_engine(self._program, self._options)
+        return restore(lambda options: start_engine(self._program, options), [data], self._options) if data else None
+
+    def leaf(self, path: Path) -> ExpressionLeaf | None:
         """Return the leaf at a path, None if there is none."""
         return self._by_path.get(path)
 
@@ -117,7 +136,7 @@ class Registration:
 
     # what comes in
 
-    def signal(self, instances: Sequence[Instance], stamp: int) -> list[Notice]:
+    def signal(self, instances: Sequence[LeafInstance], stamp: int) -> list[Notice]:
         """Take the instances of one signal, which all end at one stamp; return what they complete."""
         if self.state != "active":
             return []
@@ -137,23 +156,21 @@ class Registration:
         """Take it that a leaf cannot be detected; return the failure of the whole if that is one."""
         return self._lose(path, "failed", code, text)
 
-    def _offer(self, instance: Instance, stamp: int) -> list[Event]:
-        """Push one event for each kind that the instance has leaves in."""
+    def _offer(self, instance: LeafInstance, stamp: int) -> Sequence[Event]:
+        """Push the instance as one event: the leaves that it fills are of one kind."""
+        if self._engine is None or not instance.fills:
+            return ()
         stamped = Stamped(instance.number, stamp if instance.start is None else instance.start, stamp, instance.at)
-        rows: dict[str, list[Any]] = {}
-        for path, values in self._reader.without_repetition(instance.fills).items():
-            columns = self._translation.leaves[path]
-            width = self._translation.widths[columns.kind]
-            row = rows.setdefault(columns.kind, [stamped.write(), *[EMPTY] * (width - 1)])
-            row[columns.first : columns.first + 1 + len(values)] = [FILLED, *values]
+        fills = self._reader.without_repetition(instance.fills)
+        kind = self._translation.leaves[next(iter(fills))].kind
+        row: list[Any] = [stamped.write(), *[EMPTY] * (self._translation.widths[kind] - 1)]
+        for path, values in fills.items():
+            first = self._translation.leaves[path].first
+            row[first : first + 1 + len(values)] = [FILLED, *values]
             self._taken[path] += 1
-        found: list[Event] = []
-        moment = to_seconds(stamp)
-        at = moment if instance.start is None else (to_seconds(instance.start), moment)
-        for kind, row in rows.items():
-            self._reader.note(stamped, instance.fills)
-            found += self._running().push(kind, *row, at=at)
-        return found
+        self._reader.note(stamped, fills)
+        at = _seconds(stamp) if instance.start is None else (_seconds(instance.start), _seconds(stamp))
+        return self._engine.push(kind, *row, at=at)
 
     def _results_of(self, events: Sequence[Event]) -> list[Result]:
         results = []
@@ -161,11 +178,6 @@ class Registration:
             self.results += 1
             results.append(Result(self.results, bindings, start, end, occurrence))
         return results
-
-    def _running(self) -> RuntimeEngine:
-        if self._engine is None:
-            self._engine = start_engine(self._program, self._options)
-        return self._engine
 
     # failure and end
 
@@ -177,9 +189,9 @@ class Registration:
         return [] if self._can_complete() else self._finish([], code, text)
 
     def _can_complete(self) -> bool:
-        waiting = self.waiting()
-        alive = lambda path: path not in self._dead  # noqa: E731
-        return can_complete(self.expression, (), alive, lambda path: waiting.get(path, 0) > 0)
+        alive = {leaf.path for leaf in self.leaves if leaf.path not in self._dead}
+        waiting = {path for path, count in self.waiting().items() if count}
+        return can_complete(self.expression, (), alive, waiting)
 
     def _finish(self, found: list[Result], code: str = "", text: str = "") -> list[Notice]:
         """Tell that nothing more can come: a failure where a leaf failed, else a last result."""
@@ -188,7 +200,7 @@ class Registration:
         if failed:
             self.state = "failed"
             some = f"leaf {failed[0]} has failed" if len(failed) == 1 else f"leaves {', '.join(failed)} have failed"
-            return [*found, Failed(code or "E897", text or f"it cannot be detected any more: {some}")]
+            return [*found, ExpressionFailed(code or "E897", text or f"it cannot be detected any more: {some}")]
         self.state = "ended"
         if found:
             return [*found[:-1], found[-1].as_last()]
@@ -243,15 +255,15 @@ class Registration:
             state = json.loads(head)
         except ValueError:
             state = None
-        if not isinstance(state, dict) or state.get("format") != _FORMAT:
+        if not isinstance(state, dict) or set(state) != _KEYS or state["format"] != _FORMAT:
             raise SnapshotError(Problem("E898", "these bytes are no snapshot of a registration", hint="take a new one"))
         made = cls(
-            expression_of(state["expression"]), state["number"], provided=state["provided"], most_waiting=most_waiting
-        )
+            expression_of(state["expression"]), state["number"], provided=state["provided"], most_waiting=most_waiting,
+            engine=engine,
+        )  # fmt: skip
+        made.opening = ()
         made.state, made.results = state["state"], state["results"]
         made._dead = {read_path(path): told for path, told in state["dead"].items()}
         made._taken = {read_path(path): count for path, count in state["taken"].items()}
         made._reader.take_notes(state["notes"])
-        if engine:
-            made._engine = restore(lambda options: start_engine(made._program, options), [engine], made._options)
         return made

@@ -6,7 +6,6 @@ nothing beside the engine keeps instances, and what has left its stores is forgo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -15,7 +14,7 @@ from etalis.snoop.values import Bound
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrence:
+class Contribution:
     """An event that contributed: of a leaf with its instance, else with what its arguments contributed.
 
     Times are microseconds. `number` is that of the signal, `12.2` of its second tuple; `at` is the time that the sender
@@ -28,7 +27,7 @@ class Occurrence:
     language: str | None = None
     number: str | None = None
     at: str | None = None
-    arguments: tuple[tuple[str, Occurrence], ...] = ()
+    arguments: tuple[tuple[str, Contribution], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Result:
     bindings: Mapping[str, Bound] = field(default_factory=dict)
     start: int | None = None
     end: int | None = None
-    events: Occurrence | None = None
+    events: Contribution | None = None
     is_last: bool = False
 
     def as_last(self) -> Result:
@@ -48,14 +47,14 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ExpressionFailed:
     """Says that an expression cannot be detected any more, because a part of it failed."""
 
     code: str
     text: str
 
 
-Notice: TypeAlias = Result | Failed
+Notice: TypeAlias = Result | ExpressionFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +68,15 @@ class Stamped:
 
     def write(self) -> str:
         """Write it as one text."""
-        return json.dumps([self.number, self.start, self.end, *([] if self.at is None else [self.at])])
+        text = f"{self.number} {self.start} {self.end}"
+        return text if self.at is None else f"{text} {self.at}"
 
     @staticmethod
     def read(text: str) -> Stamped:
         """Read what `write` has written.
 
-        >>> Stamped.read(Stamped("12.2", 5, 7).write())
-        Stamped(number='12.2', start=5, end=7, at=None)
+        >>> Stamped.read(Stamped("12.2", 5, 7, "9 Feb").write())
+        Stamped(number='12.2', start=5, end=7, at='9 Feb')
         """
-        number, start, end, *at = json.loads(text)
-        return Stamped(number, start, end, at[0] if at else None)
+        number, start, end, *at = text.split(" ", 3)
+        return Stamped(number, int(start), int(end), at[0] if at else None)

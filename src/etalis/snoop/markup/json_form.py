@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from etalis.errors import DocumentError, Problem
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import listing
-from etalis.snoop.expression import Argument, Expression, Opaque, Parameter, Variable
+from etalis.snoop.expression import Argument, Expression, ExpressionVariable, Opaque, Parameter
 
 Plain: TypeAlias = dict[str, Any]
 MOST_BYTES = 1_000_000
@@ -121,7 +121,9 @@ def _expression(reader: Shapes, given: Any, where: str) -> Expression:
         at = f"{where}: with: {name}"
         row = reader.mapping(told, at, ("mode", "value"))
         mode = reader.word(row.get("mode", "use" if "value" in row else "bind"), f"{at}: mode", ("use", "bind"))
-        variables.append(Variable(name, "use" if mode == "use" else "bind", reader.optional(row, "value", at)))
+        variables.append(
+            ExpressionVariable(name, "use" if mode == "use" else "bind", reader.optional(row, "value", at))
+        )
     for name, told in reader.mapping(plain.get("having", {}), f"{where}: having").items():
         at = f"{where}: having: {name}"
         row = reader.mapping(told, at, ("bindVar", "value", "type"))
@@ -188,8 +190,8 @@ class Shapes:
 
     def text(self, given: Any, where: str) -> str:
         """Return a text; a number or truth value is its JSON text."""
-        if isinstance(given, bool):
-            return "true" if given else "false"
+        if isinstance(given, bool | int | float):
+            return json.dumps(given)
         if not isinstance(given, str):
             self.note(f"{where} is a text, not {_shown(given)}")
             return ""

@@ -9,17 +9,17 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, assert_never
 
-from etalis.snoop.detection.results import Occurrence
+from etalis.snoop.detection.results import Contribution
 from etalis.snoop.markup.json_form import Plain, Shapes, expression_of, load_json, to_json
 from etalis.snoop.messages import (
-    End,
-    Failure,
+    EndMessage,
+    FailureMessage,
     Message,
-    Register,
-    Registered,
+    RegisteredMessage,
+    RegisterMessage,
     ResultMessage,
-    Signal,
-    Unregister,
+    SignalMessage,
+    UnregisterMessage,
     check_signal,
     read_moment,
     write_moment,
@@ -48,7 +48,7 @@ def messages_of(given: Any) -> tuple[Message, ...]:
         where = f"signal {number}" if several else "the document"
         message = _message(reader, item, where)
         found.append(message)
-        if isinstance(message, Signal) and not reader.problems:
+        if isinstance(message, SignalMessage) and not reader.problems:
             reader.problems += check_signal(message, where if several else "the signal")
     reader.finish()
     return tuple(found)
@@ -68,27 +68,29 @@ def _is_expression(given: Plain) -> bool:
     return not {"arguments", "having", "with", "literal", "context"}.isdisjoint(given)
 
 
-def _register(reader: Shapes, given: Any, where: str) -> Register:
+def _register(reader: Shapes, given: Any, where: str) -> RegisterMessage:
     if isinstance(given, dict) and "expression" not in given:
-        return Register(expression_of(given, where))
+        return RegisterMessage(expression_of(given, where))
     row = reader.mapping(given, where, ("expression", "callback"))
-    return Register(expression_of(row.get("expression"), "the expression"), reader.optional(row, "callback", where))
+    return RegisterMessage(
+        expression_of(row.get("expression"), "the expression"), reader.optional(row, "callback", where)
+    )
 
 
-def _registered(reader: Shapes, given: Any, where: str) -> Registered:
+def _registered(reader: Shapes, given: Any, where: str) -> RegisteredMessage:
     row = reader.mapping(given, where, ("evaluation", "leaves"))
     leaves = reader.mapping(row.get("leaves", {}), f"{where}: leaves")
-    return Registered(
+    return RegisteredMessage(
         reader.text(row.get("evaluation"), f"{where}: evaluation"),
         tuple((path, reader.text(uri, f"{where}: leaf {path}")) for path, uri in leaves.items()),
     )
 
 
-def _signal(reader: Shapes, given: Any, where: str) -> Signal:
+def _signal(reader: Shapes, given: Any, where: str) -> SignalMessage:
     row = reader.mapping(given, where, _SIGNAL)
     tuples = row.get("bindings", [])
     found = reader.items([tuples] if isinstance(tuples, dict) else tuples, f"{where}: bindings")
-    return Signal(
+    return SignalMessage(
         reader.optional(row, "operator", where), reader.optional(row, "language", where),
         _texts(reader, row.get("parameters", {}), f"{where}: parameters"), reader.optional(row, "evaluation", where),
         tuple(_texts(reader, each, f"{where}: bindings") for each in found),
@@ -102,19 +104,19 @@ def _texts(reader: Shapes, given: Any, where: str) -> dict[str, str]:
     return {name: reader.text(value, f"{where}: {name}") for name, value in row.items() if value is not None}
 
 
-def _end(reader: Shapes, given: Any, where: str) -> End:
+def _end(reader: Shapes, given: Any, where: str) -> EndMessage:
     row = reader.mapping(given, where, ("evaluation",))
-    return End(reader.text(row.get("evaluation"), f"{where}: evaluation"))
+    return EndMessage(reader.text(row.get("evaluation"), f"{where}: evaluation"))
 
 
-def _failure(reader: Shapes, given: Any, where: str) -> Failure:
+def _failure(reader: Shapes, given: Any, where: str) -> FailureMessage:
     row = reader.mapping(given, where, ("code", "text", "evaluation"))
     code, text = (reader.text(row.get(name, ""), f"{where}: {name}") for name in ("code", "text"))
-    return Failure(code, text, reader.optional(row, "evaluation", where))
+    return FailureMessage(code, text, reader.optional(row, "evaluation", where))
 
 
-def _unregister(reader: Shapes, given: Any, where: str) -> Unregister:
-    return Unregister(_end(reader, given, where).evaluation)
+def _unregister(reader: Shapes, given: Any, where: str) -> UnregisterMessage:
+    return UnregisterMessage(_end(reader, given, where).evaluation)
 
 
 def _result(reader: Shapes, given: Any, where: str) -> ResultMessage:
@@ -148,7 +150,7 @@ def _moment(reader: Shapes, row: Mapping[str, Any], name: str, where: str) -> in
     return None if text is None else read_moment(text)
 
 
-def _occurrence(reader: Shapes, given: Any, where: str) -> Occurrence:
+def _occurrence(reader: Shapes, given: Any, where: str) -> Contribution:
     row = reader.mapping(given, where, _EVENT)
     start, end = (_moment(reader, row, name, where) or 0 for name in ("start", "end"))
     operator, language, number, at = (
@@ -158,7 +160,7 @@ def _occurrence(reader: Shapes, given: Any, where: str) -> Occurrence:
     for place, each in enumerate(reader.items(row.get("arguments", []), f"{where}: arguments"), 1):
         own = reader.optional(each, "name", where) if isinstance(each, dict) else None
         below.append((own or "", _occurrence(reader, each, f"{where}: argument {place}")))
-    return Occurrence(operator, start, end, language, number, at, tuple(below))
+    return Contribution(operator, start, end, language, number, at, tuple(below))
 
 
 _READERS: Mapping[str, Callable[[Shapes, Any, str], Message]] = {
@@ -180,17 +182,17 @@ def write_message(message: Message) -> str:
 def to_plain_message(message: Message) -> Plain:
     """Return a message as plain data."""
     match message:
-        case Register(expression, callback):
+        case RegisterMessage(expression, callback):
             return {"register": _given({"expression": to_json(expression), "callback": callback})}
-        case Registered(evaluation, leaves):
+        case RegisteredMessage(evaluation, leaves):
             return {"registered": {"evaluation": evaluation, "leaves": dict(leaves)}}
-        case Signal():
+        case SignalMessage():
             return {"signal": plain_signal(message)}
-        case End(evaluation):
+        case EndMessage(evaluation):
             return {"end": {"evaluation": evaluation}}
-        case Failure(code, text, evaluation):
+        case FailureMessage(code, text, evaluation):
             return {"failure": _given({"evaluation": evaluation, "code": code, "text": text})}
-        case Unregister(evaluation):
+        case UnregisterMessage(evaluation):
             return {"unregister": {"evaluation": evaluation}}
         case ResultMessage():
             return {"result": plain_result(message)}
@@ -198,7 +200,7 @@ def to_plain_message(message: Message) -> Plain:
             assert_never(message)
 
 
-def plain_signal(signal: Signal) -> Plain:
+def plain_signal(signal: SignalMessage) -> Plain:
     """Return a signal as plain data, without what it leaves out."""
     found: Plain = {"operator": signal.operator, "language": signal.language, "evaluation": signal.evaluation}
     if signal.evaluation is None:
@@ -230,7 +232,7 @@ def plain_bound(value: Bound) -> Any:
     return text if type is None else {"value": text, "type": type}
 
 
-def plain_occurrence(occurrence: Occurrence) -> Plain:
+def plain_occurrence(occurrence: Contribution) -> Plain:
     """Return what contributed as plain data."""
     found = {
         "operator": occurrence.operator, "language": occurrence.language, "start": write_moment(occurrence.start),

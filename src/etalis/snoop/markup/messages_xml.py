@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
 from etalis.errors import DocumentError, Problem
-from etalis.snoop.detection.results import Occurrence
+from etalis.snoop.detection.results import Contribution
 from etalis.snoop.markup.xml_document import XmlDocument, child, children, make, name_of, write
 from etalis.snoop.markup.xml_form import expression_in, to_element
 from etalis.snoop.messages import (
-    End,
-    Failure,
+    EndMessage,
+    FailureMessage,
     Message,
     Part,
-    Register,
-    Registered,
+    RegisteredMessage,
+    RegisterMessage,
     ResultMessage,
-    Signal,
-    Unregister,
+    SignalMessage,
+    UnregisterMessage,
     check_signal,
     read_moment,
     write_moment,
@@ -27,14 +27,14 @@ from etalis.snoop.values import Bound, read_bound, write_bound
 
 
 def read_message(data: bytes | str) -> tuple[Message, ...]:
-    """Read a document; `signals` has several messages, an `expression` alone is to be registered."""
+    """Read a document; `signals` and `results` are several messages, an `expression` alone is to be registered."""
     document = XmlDocument(data)
     root = document.root
-    elements = list(root) if name_of(root) == "signals" else [root]
+    elements = list(root) if name_of(root) in ("signals", "results") else [root]
     found = tuple(_message(document, element) for element in elements)
     problems = []
     for number, message in enumerate(found, 1):
-        if isinstance(message, Signal):
+        if isinstance(message, SignalMessage):
             where = "the signal" if len(found) == 1 else f"signal {number}"
             place = document.place(elements[number - 1])
             problems += [Problem(p.code, p.message, place, p.hint) for p in check_signal(message, where)]
@@ -47,21 +47,25 @@ def _message(document: XmlDocument, element: Any) -> Message:
     get = element.get
     match name_of(element):
         case "expression":
-            return Register(expression_in(document, element))
+            return RegisterMessage(expression_in(document, element))
         case "register":
-            return Register(expression_in(document, element[0]), get("callback"))
+            return RegisterMessage(expression_in(document, element[0]), get("callback"))
         case "registered":
-            return Registered(get("evaluation"), tuple((each.get("path"), each.get("evaluation")) for each in element))
+            return RegisteredMessage(
+                get("evaluation"), tuple((each.get("path"), each.get("evaluation")) for each in element)
+            )
         case "signal":
             parameters = {each.get("name"): each.get("value") for each in children(element, "parameter")}
             tuples = tuple(_texts(each) for each in _tuples(element))
-            return Signal(get("operator"), get("language"), parameters, get("evaluation"), tuples, get("at"), get("id"))
+            return SignalMessage(
+                get("operator"), get("language"), parameters, get("evaluation"), tuples, get("at"), get("id")
+            )
         case "end":
-            return End(get("evaluation"))
+            return EndMessage(get("evaluation"))
         case "failure":
-            return Failure(get("code"), element.text or "", get("evaluation"))
+            return FailureMessage(get("code"), element.text or "", get("evaluation"))
         case "unregister":
-            return Unregister(get("evaluation"))
+            return UnregisterMessage(get("evaluation"))
         case _:
             return _result(element)
 
@@ -90,11 +94,11 @@ def _bindings(element: Any) -> dict[str, Bound]:
     return {each.get("name"): read_bound(each[0].text or "", each[0].get("type")) for each in element}
 
 
-def _occurrence(element: Any) -> Occurrence:
+def _occurrence(element: Any) -> Contribution:
     below = tuple((each.get("name") or "", _occurrence(each[0])) for each in children(element, "argument"))
     start, end = read_moment(element.get("start")), read_moment(element.get("end"))
     operator, language, number, at = map(element.get, ("operator", "language", "signal", "at"))
-    return Occurrence(operator, start, end, language, number, at, below)
+    return Contribution(operator, start, end, language, number, at, below)
 
 
 def write_message(message: Message, *, indent: bool = True) -> str:
@@ -107,7 +111,7 @@ def write_signals(parts: Iterable[Part], *, indent: bool = True) -> str:
     return write(make("signals", {}, *map(to_message_element, parts)), indent=indent)
 
 
-def write_results(results: Iterable[ResultMessage | Failure], next_one: int, *, indent: bool = True) -> str:
+def write_results(results: Iterable[ResultMessage | FailureMessage], next_one: int, *, indent: bool = True) -> str:
     """Write results as one document, with the number to ask after next."""
     return write(make("results", {"next": str(next_one)}, *map(to_message_element, results)), indent=indent)
 
@@ -115,18 +119,18 @@ def write_results(results: Iterable[ResultMessage | Failure], next_one: int, *, 
 def to_message_element(message: Message) -> Any:
     """Return a message as an element."""
     match message:
-        case Register(expression, callback):
+        case RegisterMessage(expression, callback):
             return make("register", {"callback": callback}, to_element(expression))
-        case Registered(evaluation, leaves):
+        case RegisteredMessage(evaluation, leaves):
             below = (make("leaf", {"path": path, "evaluation": uri}) for path, uri in leaves)
             return make("registered", {"evaluation": evaluation}, *below)
-        case Signal():
+        case SignalMessage():
             return _signal_element(message)
-        case End(evaluation):
+        case EndMessage(evaluation):
             return make("end", {"evaluation": evaluation})
-        case Failure(code, text, evaluation):
+        case FailureMessage(code, text, evaluation):
             return make("failure", {"evaluation": evaluation, "code": code}, text=text)
-        case Unregister(evaluation):
+        case UnregisterMessage(evaluation):
             return make("unregister", {"evaluation": evaluation})
         case ResultMessage():
             return _result_element(message)
@@ -134,7 +138,7 @@ def to_message_element(message: Message) -> Any:
             assert_never(message)
 
 
-def _signal_element(signal: Signal) -> Any:
+def _signal_element(signal: SignalMessage) -> Any:
     row = {
         "operator": signal.operator, "language": signal.language, "evaluation": signal.evaluation, "at": signal.at,
         "id": signal.id,
@@ -166,7 +170,7 @@ def _tuple_element(bindings: Mapping[str, Bound]) -> Any:
     return found
 
 
-def _occurrence_element(occurrence: Occurrence) -> Any:
+def _occurrence_element(occurrence: Contribution) -> Any:
     row = {
         "operator": occurrence.operator, "language": occurrence.language, "start": write_moment(occurrence.start),
         "end": write_moment(occurrence.end), "at": occurrence.at, "signal": occurrence.number,

@@ -18,18 +18,17 @@ from typing import TypeVar
 from etalis.errors import DocumentError, Problem, Span
 from etalis.language.check.spelling import suggest
 from etalis.snoop.expression import (
-    DURATION,
     NUMBER,
     OPERATORS,
     SNOOP,
     Argument,
     Expression,
+    ExpressionVariable,
     Opaque,
     Parameter,
-    Variable,
 )
 from etalis.snoop.markup.json_form import MOST_DEEP, expression_of, load_json
-from etalis.snoop.markup.text_tokens import Tokens
+from etalis.snoop.markup.text_tokens import TextTokens
 from etalis.snoop.markup.xml_document import canonical
 
 T = TypeVar("T")
@@ -38,11 +37,11 @@ TAIL = ("with", "result", "context", "time")
 
 def read_text(text: str, name: str = "<text>") -> Expression:
     """Read an expression from text; a DocumentError says what was expected where."""
-    return _Reader(Tokens(text, name)).document()
+    return _Reader(TextTokens(text, name)).document()
 
 
 class _Reader:
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: TextTokens) -> None:
         self._tokens = tokens
         self._languages: dict[str, str] = {}
         self._depth = 0
@@ -64,8 +63,8 @@ class _Reader:
 
     def _tail(self, root: Expression) -> Expression:
         tokens = self._tokens
-        uses: list[Variable] = []
-        chosen: list[Variable] = []
+        uses: list[ExpressionVariable] = []
+        chosen: list[ExpressionVariable] = []
         given: set[str] = set()
         while tokens.token.kind == "name" and tokens.token.value in TAIL:
             word = tokens.next()
@@ -83,19 +82,17 @@ class _Reader:
                     root = replace(root, time=self._name("intervals or points"))
         values = {v.name: v for v in uses}
         root = _with_values(root, values)
-        own = tuple(v for v in root.variables if v.name not in values or v.mode == "use")
-        named = {v.name for v in own}
-        more = (*(v for v in uses if v.name not in named), *own)
-        return replace(root, variables=(*more, *(v for v in chosen if v not in more)))
+        own = (*uses, *(v for v in root.variables if v.name not in values))
+        return replace(root, variables=(*own, *(v for v in chosen if v not in own)))
 
-    def _use(self) -> Variable:
+    def _use(self) -> ExpressionVariable:
         variable = self._variable()
         self._tokens.expect("=")
         return replace(variable, mode="use", value=self._value())
 
-    def _variable(self) -> Variable:
+    def _variable(self) -> ExpressionVariable:
         span = self._tokens.token.span
-        return Variable(self._name("a variable"), span=span)
+        return ExpressionVariable(self._name("a variable"), span=span)
 
     # expressions
 
@@ -131,8 +128,6 @@ class _Reader:
             span = tokens.token.span
             if tokens.token.kind == "number":
                 parameters.append(Parameter(NUMBER, value=tokens.next().value, span=span))
-            elif tokens.token.kind == "text":
-                parameters.append(Parameter(DURATION, value=tokens.next().value, span=span))
             else:
                 own = tokens.peek().kind == "sign" and tokens.peek().value == "="
                 name = self._name("a name") if own else None
@@ -150,7 +145,7 @@ class _Reader:
         self._tokens.expect("(")
         parameters = () if self._tokens.is_sign(")") else tuple(self._list(self._parameter))
         self._tokens.expect(")")
-        declared = tuple(dict.fromkeys(Variable(p.variable) for p in parameters if p.variable is not None))
+        declared = tuple(dict.fromkeys(ExpressionVariable(p.variable) for p in parameters if p.variable is not None))
         return Expression(operator, language, (), declared, parameters, span=start)
 
     def _parameter(self) -> Parameter:
@@ -190,7 +185,7 @@ class _Reader:
             except DocumentError as error:
                 raise DocumentError(*(replace(p, span=place) for p in error.problems)) from None
         literal = Opaque(text, self._type(), is_xml)
-        variables: list[Variable] = []
+        variables: list[ExpressionVariable] = []
         if tokens.take(","):
             tokens.expect("[")
             variables = [] if tokens.is_sign("]") else self._list(self._variable)
@@ -240,7 +235,7 @@ class _Reader:
         return self._tokens.next().value
 
 
-def _with_values(node: Expression, values: dict[str, Variable]) -> Expression:
+def _with_values(node: Expression, values: dict[str, ExpressionVariable]) -> Expression:
     """Return an expression whose leaves declare as inputs what has a value."""
     arguments = tuple(replace(a, expression=_with_values(a.expression, values)) for a in node.arguments)
     if node.kind == "external":

@@ -23,7 +23,7 @@ _WRITTEN = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\"}
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TextToken:
     """A token, with its value: that of a quoted one is without quotes."""
 
     kind: Kind
@@ -31,7 +31,7 @@ class Token:
     span: Span
 
 
-class Tokens:
+class TextTokens:
     """The tokens of a text, read one ahead."""
 
     def __init__(self, text: str, name: str = "<text>") -> None:
@@ -40,16 +40,16 @@ class Tokens:
             raise DocumentError(Problem("E872", f"a text of more than {MOST_BYTES} bytes"))
         self._place = 0
         self.token = self._read()
-        self._after: Token | None = None
+        self._after: TextToken | None = None
 
-    def next(self) -> Token:
+    def next(self) -> TextToken:
         """Return the token, and go on."""
         found = self.token
         self.token = self._after or self._read()
         self._after = None
         return found
 
-    def peek(self) -> Token:
+    def peek(self) -> TextToken:
         """Return the token after this one."""
         if self._after is None:
             self._after = self._read()
@@ -82,12 +82,12 @@ class Tokens:
         found = "the end" if token.kind == "end" else f"`{self.source.text[token.span.start : token.span.end]}`"
         return DocumentError(Problem("E875", f"expected {expected}, found {found}", token.span, hint))
 
-    def _read(self) -> Token:
+    def _read(self) -> TextToken:
         text = self.source.text
         while True:
             start = self._place
             if start == len(text):
-                return Token("end", "", Span(self.source, start, start))
+                return TextToken("end", "", Span(self.source, start, start))
             found = _TOKEN.match(text, start)
             if found is None:
                 span = Span(self.source, start, start + 1)
@@ -100,11 +100,11 @@ class Tokens:
         span = Span(self.source, start, self._place)
         match kind:
             case "quoted" | "text":
-                return Token("name" if kind == "quoted" else "text", self._unescape(found[kind], span), span)
+                return TextToken("name" if kind == "quoted" else "text", self._unescape(found[kind], span), span)
             case "name" | "number":
-                return Token(kind, found[0], span)
+                return TextToken(kind, found[0], span)
             case _:
-                return Token("sign", found[0], span)
+                return TextToken("sign", found[0], span)
 
     def _unescape(self, text: str, span: Span) -> str:
         def replaced(found: re.Match[str]) -> str:

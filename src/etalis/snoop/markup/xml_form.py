@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.errors import DocumentError, Problem
-from etalis.snoop.expression import Argument, Expression, Opaque, Parameter, Variable
+from etalis.snoop.expression import Argument, Expression, ExpressionVariable, Opaque, Parameter
 from etalis.snoop.markup.xml_document import (
     XmlDocument,
     canonical_element,
@@ -55,11 +55,11 @@ def _argument(document: XmlDocument, element: Any) -> Argument:
     return Argument(element.get("name"), expression_in(document, below))
 
 
-def _variable(document: XmlDocument, element: Any) -> Variable:
+def _variable(document: XmlDocument, element: Any) -> ExpressionVariable:
     literal = child(element, "literal")
     value = None if literal is None else literal.text or ""
     mode = "use" if element.get("mode") == "use" else "bind"
-    return Variable(element.get("name"), mode, value, document.place(element))  # type: ignore[arg-type]
+    return ExpressionVariable(element.get("name"), mode, value, document.place(element))  # type: ignore[arg-type]
 
 
 def _parameter(document: XmlDocument, element: Any) -> Parameter:
@@ -93,7 +93,7 @@ def to_element(expression: Expression) -> Any:
     return made
 
 
-def _variable_element(variable: Variable) -> Any:
+def _variable_element(variable: ExpressionVariable) -> Any:
     below = () if variable.value is None else (make("literal", {}, text=variable.value),)
     return make("Variable", {"name": variable.name, "mode": variable.mode}, *below)
 
