@@ -57,7 +57,9 @@ def serve(
     queue_events: Annotated[int, typer.Option(min=1, help="Events that may wait for an engine.")] = 100_000,
     keep: Annotated[int, typer.Option(min=1, help="Matches of an engine that are kept.")] = 10_000,
     keep_hours: Annotated[float, typer.Option(min=0.001, help="Hours for which they are kept.")] = 24.0,
-    max_behind: Annotated[int, typer.Option(min=1, help="Matches by which a reader of a stream may be behind.")] = 1_000,
+    max_behind: Annotated[
+        int, typer.Option(min=1, help="Matches by which a reader of a stream may be behind.")
+    ] = 1_000,
     scratch_minutes: Annotated[float, typer.Option(min=0.001, help="Idle minutes of a scratch engine.")] = 10.0,
     goal_steps: Annotated[int, typer.Option(min=1, help="Steps of a goal that a client asks.")] = 200_000,
 ) -> None:
@@ -119,9 +121,7 @@ def _run(
         warnings.simplefilter("ignore", ProgramWarning)
         shown = f"[{host}]" if ":" in host else host
         address = f"{'http' if cert is None else 'https'}://{shown}:{listening.getsockname()[1]}"
-        service = Service(
-            limits=limits, time=time, public_url=public_url or address, tokens=known, programs=served
-        )
+        service = Service(limits=limits, time=time, public_url=public_url or address, tokens=known, programs=served)
         said = f"etalis serves {count(len(served), 'engine')} at {address}; Ctrl-C ends it"
         server.serve(
             make_app(service), service, listening, certificate=cert, key=key, ready=lambda: print(said, flush=True)

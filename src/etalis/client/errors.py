@@ -41,6 +41,14 @@ class ServiceError(EtalisError):
         self.more = dict(more or {})
 
 
+class RejectedRowsError(EventError):
+    """Rows that the service did not take; `found` is what the others of their batch caused."""
+
+    def __init__(self, problem: Problem, found: tuple[Any, ...]) -> None:
+        super().__init__(problem)
+        self.found = found
+
+
 class LostMatchesError(EtalisError):
     """Matches that were asked for and are no longer kept; `first` is the number of the first one that is."""
 

@@ -306,4 +306,3 @@ def read_json_verb(text: str) -> tuple[LineVerb | None, Arguments]:
         raise MalformedError("E841", message, hint)
     verb = BY_NAME[named[0]]
     return verb, verb.plain(record[verb.name], record)
-
