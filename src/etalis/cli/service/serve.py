@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 
 from etalis.cli.common import count, one_of, read_program, reporting
 from etalis.errors import InputError, Problem, ProgramWarning
+from etalis.language.flags import SERVICE_MAX_STEPS
 
 if TYPE_CHECKING:
     from etalis.service.host import ServedProgram
@@ -26,6 +28,9 @@ Programs = Annotated[
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on; others than this machine's own need --tokens.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+TcpPort = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="Port for lines, terms or JSON; 0 takes a free one.")
+]
 TokensPath = Annotated[
     Path | None, typer.Option("--tokens", help="File of clients: name token scopes [secret] in each line.")
 ]
@@ -40,6 +45,7 @@ def serve(
     *,
     host: Host = "127.0.0.1",
     port: Port = PORT,
+    tcp: TcpPort = None,
     tokens: TokensPath = None,
     public_url: PublicUrl = None,
     time: Time = "events",
@@ -57,11 +63,11 @@ def serve(
     queue_events: Annotated[int, typer.Option(min=1, help="Events that may wait for an engine.")] = 100_000,
     keep: Annotated[int, typer.Option(min=1, help="Matches of an engine that are kept.")] = 10_000,
     keep_hours: Annotated[float, typer.Option(min=0.001, help="Hours for which they are kept.")] = 24.0,
-    max_behind: Annotated[
-        int, typer.Option(min=1, help="Matches by which a reader of a stream may be behind.")
-    ] = 1_000,
+    max_behind: Annotated[int, typer.Option(min=1, help="Matches by which a reader may be behind.")] = 1_000,
     scratch_minutes: Annotated[float, typer.Option(min=0.001, help="Idle minutes of a scratch engine.")] = 10.0,
-    goal_steps: Annotated[int, typer.Option(min=1, help="Steps of a goal that a client asks.")] = 200_000,
+    max_instances: Annotated[int, typer.Option(min=1, help="Instances that an engine may hold.")] = 1_000_000,
+    max_derivations: Annotated[int, typer.Option(min=1, help="Events that one event may cause.")] = 100_000,
+    goal_steps: Annotated[int, typer.Option(min=1, help="Steps that a goal may take.")] = SERVICE_MAX_STEPS,
 ) -> None:
     """Serve engines over HTTP: programs in, events in, matches out."""
     with reporting():
@@ -75,8 +81,9 @@ def serve(
             program=max_program, depth=max_depth, rate=rate, burst=burst, queue_requests=queue_requests,
             queue_events=queue_events, kept=keep, kept_seconds=keep_hours * _HOUR, behind=max_behind,
             scratch_seconds=scratch_minutes * 60, goal_steps=goal_steps,
+            instances=max_instances, derivations=max_derivations,
         )  # fmt: skip
-        _run([_read(path) for path in programs or ()], limits, host, port, tokens, public_url, time, cert, key)
+        _run([_read(path) for path in programs or ()], limits, host, (port, tcp), tokens, public_url, time, cert, key)
 
 
 def _need_extra() -> None:
@@ -104,7 +111,7 @@ def _read(path: Path) -> ServedProgram:
 
 
 def _run(
-    served: list[ServedProgram], limits: ServiceLimits, host: str, port: int, tokens: Path | None,
+    served: list[ServedProgram], limits: ServiceLimits, host: str, ports: tuple[int, int | None], tokens: Path | None,
     public_url: str | None, time: str, cert: Path | None, key: Path | None,
 ) -> None:  # fmt: skip
     """Listen, and answer until a signal comes."""
@@ -117,13 +124,18 @@ def _run(
         hint = "give --tokens FILE, or listen on this machine alone: --host 127.0.0.1"
         raise InputError(Problem("E835", f"without tokens the service does not listen on {host}", hint=hint))
     known = None if tokens is None else TokenFile(tokens)
-    with server.bind(host, port) as listening, server.quick_switches(), warnings.catch_warnings():
+    port, tcp = ports
+    with ExitStack() as opened, server.quick_switches(), warnings.catch_warnings():
+        listening = opened.enter_context(server.bind(host, port))
+        lines = None if tcp is None else opened.enter_context(server.bind(host, tcp))
         warnings.simplefilter("ignore", ProgramWarning)
         shown = f"[{host}]" if ":" in host else host
         address = f"{'http' if cert is None else 'https'}://{shown}:{listening.getsockname()[1]}"
         service = Service(limits=limits, time=time, public_url=public_url or address, tokens=known, programs=served)
-        said = f"etalis serves {count(len(served), 'engine')} at {address}; Ctrl-C ends it"
+        sessions = "" if lines is None else f" and tcp://{shown}:{lines.getsockname()[1]}"
+        said = f"etalis serves {count(len(served), 'engine')} at {address}{sessions}; Ctrl-C ends it"
         server.serve(
-            make_app(service), service, listening, certificate=cert, key=key, ready=lambda: print(said, flush=True)
-        )
+            make_app(service, lines=lines), service, listening, certificate=cert, key=key,
+            ready=lambda: print(said, flush=True),
+        )  # fmt: skip
         print("the service has ended", flush=True)
