@@ -51,7 +51,7 @@ async def served(service: Service | None = None, **options: Any) -> AsyncIterato
 
 @contextmanager
 def live(service: Service | None = None, *, lines: socket | None = None, **options: Any) -> Iterator[str]:
-    """Yield the address of a server on loopback, which runs in a thread and is ended; `lines` is a port for sessions."""
+    """Yield the address of a server on loopback, which runs in a thread and is ended; `lines` is a port for lines."""
     with bind("127.0.0.1", 0) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         service = service or Service(public_url=url, **options)

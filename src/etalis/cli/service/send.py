@@ -9,7 +9,7 @@ import asyncio
 import json
 import sys
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -99,7 +99,7 @@ async def _send(
             await lines.ask({"subscribe": True if kinds == "all" else kinds})
         hearing = asyncio.create_task(_hear(lines, sent))
         try:
-            await _send_rows(connection, read(events, reading, format=format_), sent, hearing)
+            await _send_rows(connection, reading, read(events, reading, format=format_), sent, hearing)
             sent.waiting.append(None)
             await connection.send('{"halt":true}\n')
             await hearing
@@ -115,7 +115,7 @@ def _is_tcp(address: str) -> bool:
 
 
 async def _send_rows(
-    connection: LineConnection, items: Iterable[Item], sent: Sending, hearing: asyncio.Task[None]
+    connection: LineConnection, reading: Reading, items: Iterable[Item], sent: Sending, hearing: asyncio.Task[None]
 ) -> None:  # fmt: skip
     """Send rows, many of them before the first is answered."""
     lines: list[str] = []
@@ -127,7 +127,7 @@ async def _send_rows(
             case Pause(to, place):
                 line: dict[str, Any] = {"advance": float(exact_seconds(to))}
             case Row(event, place):
-                line = record_of(event)
+                line = record_of(event, [name for name, _ in reading.schema.get(event.name, ())])
         lines.append(f"{to_text(line)}\n")
         sent.waiting.append(place)
         if len(lines) == AHEAD:
@@ -163,27 +163,31 @@ def problem_at(place: Place, told: dict[str, Any]) -> Problem:
     return found.problems[0]
 
 
-def record_of(event: Event) -> dict[str, Any]:
-    """Return an event as it is sent: its attributes by name, if they have names."""
-    names = event.kind.attributes
+def record_of(event: Event, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return an event as it is sent: its attributes by these names, or in their order.
+
+    >>> record_of(Event("a", 1, at=2)), record_of(Event("a", 1, at=2), ["x"])["x"]
+    ({'event': 'a', 'args': [1], 'at': '1970-01-01T00:00:02Z'}, 1)
+    """
     values = [None if value == "null" else to_plain(value) for value in event.args]
-    fields = dict(zip(names, values, strict=True)) if len(names) == len(values) and names else {"args": values}
+    fields = dict(zip(names, values, strict=True)) if names else {"args": values}
     times = {"start": to_iso(event.start_time), "end": to_iso(event.end_time)}
     return {"event": event.name, **fields, **(times if event.start_time != event.end_time else {"at": times["end"]})}
 
 
 def reading_of_kinds(kinds: list[dict[str, Any]], how: dict[str, Any]) -> Reading:
-    """Return how rows are read for an engine that takes these kinds of events."""
-    named = {
-        kind["name"]: tuple(zip(kind["attributes"], kind["types"], strict=True))
-        for kind in kinds
-        if kind["attributes"] and None not in kind["attributes"] and "null" not in kind["attributes"]
-    }
+    """Return how rows are read for an engine that reads these kinds of events."""
+    schema: dict[str, tuple[tuple[str, str], ...]] = {}
     known: dict[str, tuple[Signature, ...]] = {}
     for kind in kinds:
-        signature = Signature((kind["name"], kind["arity"]), named.get(kind["name"]))
-        known[kind["name"]] = (*known.get(kind["name"], ()), signature)
-    return Reading(schema=named, known=known, **how)
+        name = kind["name"]
+        declared = None if kind["attributes"] in (None, "null") else tuple((a, t) for a, t in kind["attributes"])
+        variables = tuple(map(frozenset, kind["variables"]))
+        signature = Signature((name, kind["arity"]), declared, False, variables, kind["by_name"] in (True, "true"))
+        known[name] = (*known.get(name, ()), signature)
+        if declared is not None:
+            schema[name] = declared
+    return Reading(schema=schema, known=known, **how)
 
 
 class _Lines:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from etalis.data.values import format_value, to_value
 from etalis.formats.full_stops import read_typed
+from etalis.formats.roles import Signature, signatures_of
 from etalis.formats.terms import to_ground, to_moment, to_moments
 from etalis.language import syntax as s
 from etalis.language.check.spelling import suggest
@@ -20,7 +21,6 @@ from etalis.language.printer import print_item, print_term
 from etalis.service.hosted_engine import HostedEngine
 from etalis.service.matches import Kind, read_kinds
 from etalis.service.problems import MalformedError
-from etalis.service.programs import kinds_of
 
 NAME = "<line>"
 MOST_ANSWERS = 1_000
@@ -143,8 +143,20 @@ async def _partial(on: LineHost, rule: str | None = None) -> Said:
 
 
 async def _kinds(on: LineHost) -> Said:
-    found = [asdict(kind) for kind in kinds_of(on.engine.program)]
-    return [{name: to_value(value) for name, value in kind.items()} for kind in found], False
+    found = signatures_of(on.engine.program.compiled)
+    return [{name: to_value(value) for name, value in describe_kind(each).items()} for each in found], False
+
+
+def describe_kind(kind: Signature) -> dict[str, Any]:
+    """Return a kind of events that rules read, as plain data: what readers of files must know to read one.
+
+    >>> describe_kind(Signature(("a", 1), None, variables=(frozenset({"X"}),)))["variables"]
+    [['X']]
+    """
+    declared = None if kind.attributes is None else [list(each) for each in kind.attributes]
+    variables = [sorted(names) for names in kind.variables]
+    name, arity = kind.kind
+    return {"name": name, "arity": arity, "attributes": declared, "variables": variables, "by_name": kind.by_name}
 
 
 async def _explain(on: LineHost) -> Said:
