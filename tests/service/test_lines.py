@@ -41,7 +41,9 @@ def test_each_request_of_terms_has_its_answer() -> None:
     async def check(talk: Conversation) -> None:
         assert await talk.say("ping.\n") == ["pong."]
         assert await talk.say("event(a(1), 1). event(a(2), [2, 3]).\n", 2) == ["ok.", "ok."]
-        assert await talk.say("query(member(X, [1, 'b c', f(1.5)])).\n") == ["answer([['X'=1],['X'='b c'],['X'=f(1.5)]])."]
+        assert await talk.say("query(member(X, [1, 'b c', f(1.5)])).\n") == [
+            "answer([['X'=1],['X'='b c'],['X'=f(1.5)]])."
+        ]
         assert await talk.say("query(member(X, [1, 2]), 1).\n") == ["answer([['X'=1]], more)."]
         assert await talk.say("query(fail). query(true).\n", 2) == ["answer([]).", "answer([[]])."]
         assert await talk.say("d(X) <- c(X).\n") == ["ok."]
@@ -62,8 +64,8 @@ def test_each_request_of_terms_has_its_answer() -> None:
 def test_what_cannot_be_done_is_answered_and_the_session_goes_on() -> None:
     async def check(talk: Conversation) -> None:
         wrong = {
-            "foo(1).": "E841", "even(a).": "E841", "query(foo(X)).": "E506", "event(a(1), noon).": "E843", "a(.": "E108",
-            "query(X, many).": "E841", "subscribe(a).": "E306", "use(nobody).": "E820", "advance(noon).": "E404",
+            "foo(1).": "E841", "even(a).": "E841", "query(foo(X)).": "E506", "event(a(1), noon).": "E843",
+            "a(.": "E108", "query(X, many).": "E841", "subscribe(a).": "E306", "use(nobody).": "E820", "advance(noon).": "E404",
             "c(X, Y) <- a(X).": "E204", "del_event_rule(nobody).": "E230", "query(loop(.)).": "E", "X.": "E841",
             "event(a('open.": "E", "event(a(1), 5). % comment. ping.": "ok", "p(1) :- q.": "E841", "token(t).": "ok",
         }  # fmt: skip
@@ -118,8 +120,9 @@ def test_json_lines() -> None:
         assert found == [{"ok": True}] * 3 + [{"number": 1, "by": 1, "sign": 1, "match": match}]
         assert await say({"query": "member(X, [1, f(2)])", "limit": 1}) == [{"answer": [{"X": 1}], "more": True}]
         assert await say({"query": "X = f(2)"}) == [{"answer": [{"X": {"name": "f", "args": [2]}}], "more": False}]
-        for wrong, code in (({"query": 3}, "E841"), ({}, "E841"), ("[1]", "E841"), ("{", "E402"), ({"use": "x"}, "E820"),
-                            ({"event": 3}, "E843"), ({"ping": 1}, "E841"), ({"ping": True, "halt": True}, "E841"),
+        for wrong, code in (({"query": 3}, "E841"), ({}, "E841"), ("[1]", "E841"), ("{", "E402"),
+                            ({"use": "x"}, "E820"), ({"event": 3}, "E843"), ({"ping": 1}, "E841"),
+                            ({"ping": True, "halt": True}, "E841"),
                             ({"advance": "noon"}, "E303"), ({"event": "a"}, "E843"), ("{" * 2000, "E402"),
                             ({"subscribe": "a"}, "E306"), ({"subscribe": "a/1", "after": -1}, "E841")):  # fmt: skip
             (answer,) = await say(wrong)
@@ -173,7 +176,9 @@ def test_several_engines_are_told_apart_by_their_names() -> None:
     in_session(check)
 
 
-@pytest.mark.parametrize("first", ["GET / HTTP/1.1\r\nHost: x\r\n\r\n", "POST /engines HTTP/1.1\r\n", "  OPTIONS * HTTP/1.1\n"])
+@pytest.mark.parametrize(
+    "first", ["GET / HTTP/1.1\r\nHost: x\r\n\r\n", "POST /engines HTTP/1.1\r\n", "  OPTIONS * HTTP/1.1\n"]
+)
 def test_a_first_line_of_http_ends_the_session_without_a_word(first: str) -> None:
     async def check(talk: Conversation) -> None:
         talk.write(f"{first}event(a(1), 1). halt.\n")
@@ -253,9 +258,10 @@ def test_a_queue_that_is_full_slows_a_session_down_and_refuses_nothing() -> None
 def test_whatever_comes_is_answered_or_ends_the_session_cleanly(seed: int) -> None:
     draw = random.Random(seed)
     words = [
-        "event", "(", ")", "a(1)", ".", ".\n", "\n", "'", '"', "{", "}", '"event"', ":", "[", "]", "query", "subscribe", "/",
-        "1", "X", "<-", "seq", ",", "\\", "\x00", "\u2028", "use", "advance", "%", "/*", "*/", '{"ping": true}\n', "ping.\n",
-        "0'", "true", "null", "-", "1e999", "é", "token", ":-", "why", "del_event_rule", "all", '"subscribe"', "event(a(",
+        "event", "(", ")", "a(1)", ".", ".\n", "\n", "'", '"', "{", "}", '"event"', ":", "[", "]", "query", "subscribe",
+        "/", "1", "X", "<-", "seq", ",", "\\", "\x00", "\u2028", "use", "advance", "%", "/*", "*/", '{"ping": true}\n',
+        "ping.\n", "0'", "true", "null", "-", "1e999", "é", "token", ":-", "why", "del_event_rule", "all",
+        '"subscribe"', "event(a(",
     ]  # fmt: skip
 
     async def check(talk: Conversation) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
 
 from etalis.client.calls import EngineCalls, ServiceCalls
-from etalis.client.exchange import AwaitedSide, IncomingAnswer, OutgoingRequest, Steps, Wait
+from etalis.client.exchange import RETRIES, AwaitedSide, IncomingAnswer, OutgoingRequest, Steps, Wait
 from etalis.client.rows import BATCH, OnRejected, bodies, events_of
 from etalis.client.streams import Reception, written_kinds
 from etalis.client.transport import READ_SECONDS, STREAM_TIMEOUT, broken, heading
@@ -22,7 +23,8 @@ T = TypeVar("T")
 class AsyncClient(ServiceCalls["AsyncRemoteEngine"], AwaitedSide):
     """A service and what can be asked of it, awaited; the options are those of `Client`."""
 
-    def __init__(self, url: str, *, token: str | None = None, **options: Any) -> None:
+    def __init__(self, url: str, *, token: str | None = None, retries: int = RETRIES, **options: Any) -> None:
+        self.retries = retries
         self._http = httpx.AsyncClient(base_url=url, headers=heading(token), **{"timeout": READ_SECONDS, **options})
 
     def engine(self, name: str) -> AsyncRemoteEngine:
@@ -42,14 +44,16 @@ class AsyncClient(ServiceCalls["AsyncRemoteEngine"], AwaitedSide):
         await self._http.aclose()
 
     async def _do(self, steps: Steps[T]) -> T:
-        answer: IncomingAnswer | None = None
+        left = self.retries
         try:
+            step = next(steps)
             while True:
-                step = next(steps) if answer is None else steps.send(answer)
-                while isinstance(step, Wait):
+                if isinstance(step, Wait):
+                    left -= 1
                     await asyncio.sleep(step.seconds)
                     step = next(steps)
-                answer = await self._send(step)
+                else:
+                    step = steps.send(replace(await self._send(step), is_last=left == 0))
         except StopIteration as done:
             result: T = done.value
             return result
@@ -107,7 +111,8 @@ class AsyncRemoteEngine(EngineCalls, AwaitedSide):
 
     def matches(self, after: int | None = None, kinds: str | Iterable[str] | None = None) -> AsyncMatchStream:
         """Return the matches after a number, without one those to come, as an iterator that waits for more."""
-        return AsyncMatchStream(self.client, Reception(f"{self.path}/matches", after, written_kinds(kinds)))
+        reception = Reception(f"{self.path}/matches", after, written_kinds(kinds), self.client.retries)
+        return AsyncMatchStream(self.client, reception)
 
     async def _do(self, steps: Steps[T]) -> T:
         return await self.client._do(steps)
@@ -127,6 +132,12 @@ class AsyncMatchStream(AsyncIterator[Event]):
 
     async def __anext__(self) -> Event:
         return await anext(self._events)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     async def aclose(self) -> None:
         """Receive no more."""

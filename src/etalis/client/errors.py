@@ -78,8 +78,11 @@ def error_of(status: int, body: bytes, source: Source | None = None) -> EtalisEr
     known = ("type", "title", "status", "detail", "problems")
     more = {name: value for name, value in document.items() if name not in known}
     for start, kind in _KINDS:
-        if code.startswith(start) and not more:
-            return kind(*problems)
+        if code.startswith(start):
+            error = kind(*problems)
+            if "taken" in more:
+                error.add_note(f"rows taken before it: {more['taken']}")
+            return error
     return ServiceError(*problems, status=status, more=more)
 
 

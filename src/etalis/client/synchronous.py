@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
 
 from etalis.client.calls import EngineCalls, ServiceCalls
-from etalis.client.exchange import IncomingAnswer, OutgoingRequest, Steps, Wait, WaitingSide
+from etalis.client.exchange import RETRIES, IncomingAnswer, OutgoingRequest, Steps, Wait, WaitingSide
 from etalis.client.rows import BATCH, OnRejected, bodies, events_of
 from etalis.client.streams import Reception, written_kinds
 from etalis.client.transport import READ_SECONDS, STREAM_TIMEOUT, broken, heading
@@ -22,11 +23,12 @@ T = TypeVar("T")
 class Client(ServiceCalls["RemoteEngine"], WaitingSide):
     """A service and what can be asked of it: `Client("http://localhost:8123")`.
 
-    `token` is sent with every request; other options are those of `httpx.Client`. Used as a context it closes its
-    connections.
+    `token` is sent with every request. What may not have arrived is sent again, `retries` times, and done once. Other
+    options are those of `httpx.Client`. Used as a context it closes its connections.
     """
 
-    def __init__(self, url: str, *, token: str | None = None, **options: Any) -> None:
+    def __init__(self, url: str, *, token: str | None = None, retries: int = RETRIES, **options: Any) -> None:
+        self.retries = retries
         self._http = httpx.Client(base_url=url, headers=heading(token), **{"timeout": READ_SECONDS, **options})
 
     def engine(self, name: str) -> RemoteEngine:
@@ -46,14 +48,16 @@ class Client(ServiceCalls["RemoteEngine"], WaitingSide):
         self._http.close()
 
     def _do(self, steps: Steps[T]) -> T:
-        answer: IncomingAnswer | None = None
+        left = self.retries
         try:
+            step = next(steps)
             while True:
-                step = next(steps) if answer is None else steps.send(answer)
-                while isinstance(step, Wait):
+                if isinstance(step, Wait):
+                    left -= 1
                     time.sleep(step.seconds)
                     step = next(steps)
-                answer = self._send(step)
+                else:
+                    step = steps.send(replace(self._send(step), is_last=left == 0))
         except StopIteration as done:
             result: T = done.value
             return result
@@ -114,7 +118,8 @@ class RemoteEngine(EngineCalls, WaitingSide):
 
     def matches(self, after: int | None = None, kinds: str | Iterable[str] | None = None) -> MatchStream:
         """Return the matches after a number, without one those to come, as an iterator that waits for more."""
-        return MatchStream(self.client, Reception(f"{self.path}/matches", after, written_kinds(kinds)))
+        reception = Reception(f"{self.path}/matches", after, written_kinds(kinds), self.client.retries)
+        return MatchStream(self.client, reception)
 
     def _do(self, steps: Steps[T]) -> T:
         return self.client._do(steps)
@@ -135,6 +140,12 @@ class MatchStream(Iterator[Event]):
 
     def __next__(self) -> Event:
         return next(self._events)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Receive no more."""
