@@ -97,7 +97,7 @@ def test_columns_and_tables_are_rows_too(client: Client) -> None:
 def test_rows_that_are_not_taken_are_told(engine: RemoteEngine) -> None:
     rows = [("a", 1, 1), ("w", 7, 1.0, 2, 2), ("b", 1, 2), ("w", "c", "x", 2, 3)]
     with pytest.raises(
-        RejectedRowsError, match="row 1 was not taken: .*card should be of type string.* and 1 more"
+        RejectedRowsError, match=r"row 1 was not taken: .*card should be of type string.* and 1 more"
     ) as told:
         list(engine.run(rows))
     assert shown(told.value.found) == ["c(1) [1, 2] 1"]

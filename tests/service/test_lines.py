@@ -65,7 +65,8 @@ def test_what_cannot_be_done_is_answered_and_the_session_goes_on() -> None:
     async def check(talk: Conversation) -> None:
         wrong = {
             "foo(1).": "E841", "even(a).": "E841", "query(foo(X)).": "E506", "event(a(1), noon).": "E843",
-            "a(.": "E108", "query(X, many).": "E841", "subscribe(a).": "E306", "use(nobody).": "E820", "advance(noon).": "E404",
+            "a(.": "E108", "query(X, many).": "E841", "subscribe(a).": "E306", "use(nobody).": "E820",
+            "advance(noon).": "E404",
             "c(X, Y) <- a(X).": "E204", "del_event_rule(nobody).": "E230", "query(loop(.)).": "E", "X.": "E841",
             "event(a('open.": "E", "event(a(1), 5). % comment. ping.": "ok", "p(1) :- q.": "E841", "token(t).": "ok",
         }  # fmt: skip
