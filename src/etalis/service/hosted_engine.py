@@ -17,8 +17,8 @@ from etalis.program import Program
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.reporting.inspection import Waiting
 from etalis.runtime.state import NEVER
-from etalis.service.batches import EventBatch, Taken, seconds_of
-from etalis.service.bodies import Body, BodyOptions, count_rows, read_rows, reading_for
+from etalis.service.batches import EventBatch, Part, Taken, as_parts, seconds_of
+from etalis.service.bodies import Body, BodyOptions, count_rows, read_parts, reading_for
 from etalis.service.clock import ServiceClock
 from etalis.service.limits import ServiceLimits
 from etalis.service.matches import Kind, MatchEntry, MatchLog
@@ -123,20 +123,20 @@ class HostedEngine:
 
     async def take(self, rows: Sequence[Any], matches: bool = True) -> Taken:
         """Take rows in order; those that come meanwhile come after them."""
-        return await self._take(rows, len(rows), {"rows": rows}, matches=matches)
+        return await self._take(as_parts(rows), len(rows), {"rows": rows}, matches=matches)
 
     async def take_body(self, media: str, data: bytes, options: BodyOptions, matches: bool = True) -> Taken:
         """Take the events of a body of some content type."""
         reading = reading_for(self.program.compiled, options, by_clock=self.by_clock)
-        rows = read_rows(media, Body(data, reading, self.reached, self.by_clock, self._limits))
+        parts = read_parts(media, Body(data, reading, self.reached, self.by_clock, self._limits))
         given = {"media": media, "data": data, "options": asdict(options)}
-        return await self._take(rows, count_rows(media, data), given, matches=matches)
+        return await self._take(parts, count_rows(media, data), given, matches=matches)
 
-    async def _take(self, rows: Iterable[Any], weight: int, given: dict[str, Any], *, matches: bool) -> Taken:
+    async def _take(self, parts: Iterable[Part], weight: int, given: dict[str, Any], *, matches: bool) -> Taken:
         self.used = self._clock.monotonic()
         answer: asyncio.Future[Taken] = asyncio.get_running_loop().create_future()
         stamp = self._clock.now() if self.by_clock else None
-        self._worker.submit(self.actor, EventBatch(self, rows, answer, stamp=stamp, matches=matches), events=weight)
+        self._worker.submit(self.actor, EventBatch(self, parts, answer, stamp=stamp, matches=matches), events=weight)
         return await self._answered(answer, "events", {**given, "stamp": stamp})
 
     async def _answered(self, answer: Awaitable[T], kind: str, data: dict[str, Any]) -> T:

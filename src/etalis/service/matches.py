@@ -8,11 +8,11 @@ but for what its filter leaves out; what is no longer kept is told, not left out
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -28,30 +28,37 @@ MOST_BEHIND = 1_000  # entries that may come while a reader takes none
 Kind = tuple[str, int]
 
 
-@dataclass(frozen=True)
 class MatchEntry:
     """A match with its number; `by` is the index of the input that completed it, in its body."""
 
-    number: int
-    by: int | None
-    event: Event
-    received: bool
-    kept_since: float
+    __slots__ = ("_json", "by", "event", "kept_since", "number", "received")
+
+    def __init__(self, number: int, by: int | None, event: Event, received: bool, kept_since: float) -> None:
+        self.number = number
+        self.by = by
+        self.event = event
+        self.received = received
+        self.kept_since = kept_since
+        self._json: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"<match {self.number}: {self.event!r}>"
 
     @property
     def sign(self) -> int:
         return self.event.sign
 
-    @cached_property
+    @property
     def kind(self) -> Kind:
         return self.event.name, self.event.kind.arity
 
-    @cached_property
+    @property
     def json(self) -> bytes:
-        """The entry as it is sent: number, by, sign, and the event, flat."""
-        flat = self.event.to_dict()
-        plain = {"number": self.number, "by": self.by, "sign": self.sign, "match": flat}
-        return encode(plain)
+        """The entry as it is sent: number, by, sign, and the event, flat; written once for all readers."""
+        if self._json is None:
+            flat = self.event.to_dict()
+            self._json = encode({"number": self.number, "by": self.by, "sign": self.sign, "match": flat})
+        return self._json
 
     def is_asked_for(self, kinds: Collection[Kind] | None) -> bool:
         """Tell whether a reader of some kinds, or of all that is detected, sees it."""
@@ -64,7 +71,16 @@ def encode(plain: Any) -> bytes:
         written = msgspec.json.encode(plain)
     except (UnicodeEncodeError, TypeError, OverflowError):
         return to_text(plain).encode()
-    return to_text(plain).encode() if b":null" in written or b",null" in written or b"[null" in written else written
+    return to_text(plain).encode() if b"null" in written and _has_infinite(plain) else written
+
+
+def _has_infinite(plain: Any) -> bool:
+    """Tell whether plain data holds a number that JSON has no name for; msgspec writes null."""
+    if isinstance(plain, dict):
+        return any(map(_has_infinite, plain.values()))
+    if isinstance(plain, list | tuple):
+        return any(map(_has_infinite, plain))
+    return isinstance(plain, float) and not math.isfinite(plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +129,11 @@ class MatchLog:
 
     def add(self, found: Iterable[tuple[int | None, Event, bool]]) -> list[MatchEntry]:
         """Number what was found, and wake up who waits: (index of the input, event, whether it was received)."""
-        now = self._clock()
-        added = []
-        for by, event, received in found:
-            self.last += 1
-            added.append(MatchEntry(self.last, by, event, received, now))
+        now, first = self._clock(), self.last + 1
+        added = [
+            MatchEntry(number, by, event, received, now) for number, (by, event, received) in enumerate(found, first)
+        ]
+        self.last += len(added)
         self._kept.extend(added)
         if added:
             self._wake()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from contextlib import suppress
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -22,6 +23,7 @@ MOST_WAIT = 30.0
 MOST_AT_ONCE = 1_000
 EVENT_STREAM = "text/event-stream"
 _COMMENT_SECONDS = 15.0
+_LAST_SECONDS = 1.0
 _COMMENT = b": still here\n\n"
 
 
@@ -62,6 +64,7 @@ class MatchStream(Response):
         self.client = call.client
         call.service.begin_stream(call.client)
         self.reader = engine.matches.subscribe(after, kinds)
+        self._begun = self._ended = False
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         tasks = [
@@ -76,10 +79,13 @@ class MatchStream(Response):
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self.reader.close()
+            if self.service.closing.is_set():
+                await self._finish(send)
             self.service.end_stream(self.client)
 
     async def _write(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        self._begun = True
         while True:
             try:
                 async with asyncio.timeout(_COMMENT_SECONDS):
@@ -90,7 +96,15 @@ class MatchStream(Response):
             if not found:
                 break
             await _send(send, b"".join(map(write_event, found)))
+        self._ended = True
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _finish(self, send: Send) -> None:
+        """End the answer, if its reader takes that."""
+        if self._begun and not self._ended:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_SECONDS):
+                    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     @staticmethod
     async def _hear(receive: Receive) -> None:
