@@ -118,7 +118,7 @@ def test_json_lines() -> None:
         events = [{"event": "a", "at": 1, "args": [1]}, {"event": "b", "at": "1970-01-01T00:00:02Z", "args": [1]}]
         found = await say({"subscribe": "c/1"}, *events, lines=4)
         match = {"event": "c", "X": 1, "start": 1, "end": 2, "rule": "1"}
-        assert found == [{"ok": True}] * 3 + [{"number": 1, "by": 1, "sign": 1, "match": match}]
+        assert found == [{"ok": True}] * 3 + [{"number": 1, "sign": 1, "match": match}]
         assert await say({"query": "member(X, [1, f(2)])", "limit": 1}) == [{"answer": [{"X": 1}], "more": True}]
         assert await say({"query": "X = f(2)"}) == [{"answer": [{"X": {"name": "f", "args": [2]}}], "more": False}]
         for wrong, code in (({"query": 3}, "E841"), ({}, "E841"), ("[1]", "E841"), ("{", "E402"),

@@ -109,16 +109,16 @@ class AsyncRemoteEngine(EngineCalls, AwaitedSide):
             for event in events_of(await self.send(media, body, **how), place * batch, on_rejected):
                 yield event
 
-    def matches(self, after: int | None = None, kinds: str | Iterable[str] | None = None) -> AsyncMatchStream:
+    def matches(self, after: int | None = None, kinds: str | Iterable[str] | None = None) -> AsyncRemoteMatches:
         """Return the matches after a number, without one those to come, as an iterator that waits for more."""
         reception = Reception(f"{self.path}/matches", after, written_kinds(kinds), self.client.retries)
-        return AsyncMatchStream(self.client, reception)
+        return AsyncRemoteMatches(self.client, reception)
 
     async def _do(self, steps: Steps[T]) -> T:
         return await self.client._do(steps)
 
 
-class AsyncMatchStream(AsyncIterator[Event]):
+class AsyncRemoteMatches(AsyncIterator[Event]):
     """Matches as they come, awaited; `number` is that of the last one."""
 
     def __init__(self, client: AsyncClient, reception: Reception) -> None:

@@ -116,16 +116,16 @@ class RemoteEngine(EngineCalls, WaitingSide):
         for place, (media, body) in enumerate(bodies(rows, batch, how)):
             yield from events_of(self.send(media, body, **how), place * batch, on_rejected)
 
-    def matches(self, after: int | None = None, kinds: str | Iterable[str] | None = None) -> MatchStream:
+    def matches(self, after: int | None = None, kinds: str | Iterable[str] | None = None) -> RemoteMatches:
         """Return the matches after a number, without one those to come, as an iterator that waits for more."""
         reception = Reception(f"{self.path}/matches", after, written_kinds(kinds), self.client.retries)
-        return MatchStream(self.client, reception)
+        return RemoteMatches(self.client, reception)
 
     def _do(self, steps: Steps[T]) -> T:
         return self.client._do(steps)
 
 
-class MatchStream(Iterator[Event]):
+class RemoteMatches(Iterator[Event]):
     """Matches as they come; `number` is that of the last one."""
 
     def __init__(self, client: Client, reception: Reception) -> None:

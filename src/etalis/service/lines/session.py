@@ -22,7 +22,7 @@ from etalis.service.host import Service
 from etalis.service.hosted_engine import HostedEngine
 from etalis.service.http.match_calls import fall_behind
 from etalis.service.lines.dialects import JSON_LINES, Dialect
-from etalis.service.lines.requests import EventText, Foreign, LineRequest, RequestReader, Unread, VerbCall
+from etalis.service.lines.requests import EventText, HttpGreeting, LineRequest, RequestReader, UnreadRequest, VerbCall
 from etalis.service.lines.verbs import Pong, Said
 from etalis.service.matches import Ended, Kind, LostMatches, MatchEntry, Subscription
 from etalis.service.problems import ForbiddenError, MalformedError, TooManyError, UnauthorizedError
@@ -118,10 +118,10 @@ class LineSession:
                 case VerbCall(verb, arguments):
                     self._permit(verb.scope)
                     return self._say(await verb.does(self, **arguments))
-                case Unread(error, ends):
+                case UnreadRequest(error, ends):
                     self._is_over = ends
                     return self._refuse(error)
-                case Foreign():
+                case HttpGreeting():
                     self._is_over = True
                     return b""
         except EtalisError as error:
@@ -302,7 +302,7 @@ class _Follower:
 def groups(requests: Iterable[LineRequest]) -> Iterator[list[LineRequest]]:
     """Yield requests that are done together: events that follow each other, everything else alone.
 
-    >>> a, b, c = EventText("a"), EventText("b"), Foreign()
+    >>> a, b, c = EventText("a"), EventText("b"), HttpGreeting()
     >>> [len(group) for group in groups([a, b, c, a])]
     [2, 1, 1]
     """
