@@ -51,7 +51,7 @@ def bodies(rows: Any, batch: int, how: Mapping[str, str]) -> Iterator[tuple[str,
 def record_of(row: Any) -> dict[str, Any]:
     """Return a row as plain data.
 
-    >>> record_of(("a", 1, True, datetime(2026, 3, 2)))
+    >>> record_of(("a", 1, True, date(2026, 3, 2)))
     {'event': 'a', 'args': [1, 'true'], 'at': '2026-03-02T00:00:00Z'}
     """
     match row:
@@ -78,7 +78,7 @@ def times_of(at: Any) -> dict[str, Any]:
 def plain_moment(moment: Any) -> Any:
     """Return a time as JSON has it: a number of seconds, or a date as text.
 
-    >>> plain_moment(Fraction(1, 8)), plain_moment(Fraction(1, 3)), plain_moment(datetime(1970, 1, 1))
+    >>> plain_moment(Fraction(1, 8)), plain_moment(Fraction(1, 3)), plain_moment(date(1970, 1, 1))
     (0.125, '1970-01-01T00:00:00.333333Z', '1970-01-01T00:00:00Z')
     """
     if isinstance(moment, int | float) and not isinstance(moment, bool):
