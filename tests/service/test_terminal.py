@@ -7,17 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from prompt_toolkit.application import create_app_session, get_app
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
 
-prompt_toolkit = pytest.importorskip("prompt_toolkit")
-
-from prompt_toolkit.application import create_app_session, get_app  # noqa: E402
-from prompt_toolkit.history import InMemoryHistory  # noqa: E402
-from prompt_toolkit.input import PipeInput, create_pipe_input  # noqa: E402
-from prompt_toolkit.output import DummyOutput  # noqa: E402
-
-from etalis.shell.local import LocalConsole  # noqa: E402
-from etalis.shell.terminal import open_history, read_typing  # noqa: E402
-from etalis.shell.workspace import Workspace  # noqa: E402
+from etalis.shell.local import LocalConsole
+from etalis.shell.terminal import open_history, read_typing
+from etalis.shell.workspace import Workspace
 
 SHOWS = "shows: "
 CTRL_C, CTRL_D, TAB = "\x03", "\x04", "\t"
