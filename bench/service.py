@@ -120,7 +120,7 @@ def main() -> int:
     options = parser.parse_args()
     with serving() as (port, pid):
         measured = asyncio.run(measure(port, pid, options.events, options.seconds, options.minutes))
-    table = new_table("the service over loopback", "measured", "", "asked")
+    table = new_table("the service over loopback", "Measured", "value", "asked")
     for row in measured.rows:
         table.add_row(*row)
     console = Console()

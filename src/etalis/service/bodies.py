@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +21,8 @@ from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
 from etalis.formats.json_lines import LineReader
 from etalis.formats.row import ARRIVAL, Place, Reading, reading_of
+from etalis.formats.seen import Seen
+from etalis.language.attributes import Notes
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.runtime.state import BEGINNING
@@ -46,7 +49,7 @@ class Body:
     """A body of events; `reached` tells the time of the engine, after which events without a time come."""
 
     data: bytes
-    reading: Reading
+    known: KnownEvents
     reached: Callable[[], int]
     by_clock: bool
     limits: ServiceLimits
@@ -55,12 +58,21 @@ class Body:
         return self.data.decode("utf-8-sig", "surrogateescape")
 
 
-def reading_for(program: CompiledProgram, options: BodyOptions, *, by_clock: bool) -> Reading:
-    """Return how the events of a program are read."""
-    time = options.time
-    columns = time if time is None or "," not in time else tuple(time.split(","))
-    found = reading_of(program, event=options.event, time=columns, unit=options.unit)
-    return replace(found, needs_time=not by_clock, retracts=program.settings.revision)
+class KnownEvents:
+    """How the events of a program are read under some options; found once, used by every body."""
+
+    def __init__(self, program: CompiledProgram, options: BodyOptions, *, by_clock: bool) -> None:
+        time = options.time
+        columns = time if time is None or "," not in time else tuple(time.split(","))
+        found = reading_of(program, event=options.event, time=columns, unit=options.unit)
+        self._reading = replace(found, needs_time=not by_clock, retracts=program.settings.revision)
+        self.implied = frozenset(name for name in found.schema if found.is_by_name(name))
+        usual = options == BodyOptions()
+        self.shapes = Shapes(self._reading, self.implied, needs_time=not by_clock) if usual else None
+
+    def reading(self) -> Reading:
+        """Return how a body is read: what is noted of it goes with it."""
+        return replace(self._reading, seen=Seen(), notes=Notes())
 
 
 def read_parts(media: str, body: Body) -> Iterator[Part]:
@@ -90,21 +102,21 @@ def _as_input(item: Item, implied: frozenset[str]) -> Any:
 
 
 def _inputs(items: Iterable[Item], body: Body) -> Iterator[Part]:
-    implied = frozenset(name for name in body.reading.schema if body.reading.is_by_name(name))
-    return as_parts(_as_input(item, implied) for item in items)
+    return as_parts(_as_input(item, body.known.implied) for item in items)
 
 
 class JsonRows:
     """Reads JSON texts, each an event: declared events in their usual shape at once, others by `LineReader`."""
 
     def __init__(self, body: Body) -> None:
-        reading = body.reading
-        self.reader = LineReader(_SOURCE, reading)
+        self.known = body.known
+        self.shapes = body.known.shapes
         self.limits = body.limits
-        self.implied = frozenset(name for name in reading.schema if reading.is_by_name(name))
-        usual = reading.event is None and reading.time is None and reading.unit == "s"
-        self.shapes = Shapes(reading, self.implied, needs_time=not body.by_clock) if usual else None
         self._number = 0
+
+    @cached_property
+    def _reader(self) -> LineReader:
+        return LineReader(_SOURCE, self.known.reading())
 
     def read_lines(self, data: bytes) -> Iterator[Part]:
         """Yield the rows of JSON lines, those of a chunk together."""
@@ -131,8 +143,8 @@ class JsonRows:
             if refused is not None:
                 yield refused
                 continue
-            for item in self.reader.read(self._number, text.decode("utf-8", "surrogateescape")):
-                yield _as_input(item, self.implied)
+            for item in self._reader.read(self._number, text.decode("utf-8", "surrogateescape")):
+                yield _as_input(item, self.known.implied)
 
     def _refuse(self, number: int, text: bytes) -> Bad | None:
         """Refuse a text that is longer or nested deeper than the limits allow."""
@@ -170,13 +182,13 @@ def _json(body: Body) -> Iterator[Part]:
 
 
 def _csv(body: Body) -> Iterator[Part]:
-    yield from _inputs(read_csv(body.text().splitlines(keepends=True), _SOURCE, body.reading), body)
+    yield from _inputs(read_csv(body.text().splitlines(keepends=True), _SOURCE, body.known.reading()), body)
 
 
 def _terms(body: Body) -> Iterator[Part]:
     reached = body.reached()
     going_on = {} if reached == BEGINNING else {"after": reached}
-    yield from _inputs(read_event_file([body.text()], _SOURCE, body.reading, **going_on), body)
+    yield from _inputs(read_event_file([body.text()], _SOURCE, body.known.reading(), **going_on), body)
 
 
 def _parquet(body: Body) -> Iterator[Part]:
@@ -189,7 +201,7 @@ def _parquet(body: Body) -> Iterator[Part]:
         file = pyarrow.parquet.ParquetFile(pa.BufferReader(body.data))
         names = file.schema_arrow.names
         batches = file.iter_batches(BATCH)
-        yield from _inputs(read_batches(names, batches, _SOURCE, body.reading), body)
+        yield from _inputs(read_batches(names, batches, _SOURCE, body.known.reading()), body)
     except (pa.ArrowException, OSError) as error:
         raise MalformedError("E402", f"not Parquet: {error}", "send the bytes of a Parquet file") from None
 

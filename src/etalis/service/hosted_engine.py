@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from etalis.engine import Engine
@@ -18,7 +18,7 @@ from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.reporting.inspection import Waiting
 from etalis.runtime.state import NEVER
 from etalis.service.batches import EventBatch, Part, Taken, as_parts, seconds_of
-from etalis.service.bodies import Body, BodyOptions, count_rows, read_parts, reading_for
+from etalis.service.bodies import Body, BodyOptions, KnownEvents, count_rows, read_parts
 from etalis.service.clock import ServiceClock
 from etalis.service.limits import ServiceLimits
 from etalis.service.matches import Kind, MatchEntry, MatchLog
@@ -34,6 +34,7 @@ from etalis.why.partial import PartialMatches
 from etalis.why.why_not import WhyNot
 
 T = TypeVar("T")
+_MOST_WAYS = 20  # to read bodies, that are kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,7 @@ class HostedEngine:
         self._worker = home.worker
         self._clock = home.clock
         self._limits = home.limits
+        self._known: dict[BodyOptions, KnownEvents] = {}  # how bodies are read
         self._store = home.store
         self._stamp = 0  # the last one given
         self._seen = SeenNames(home.clock.monotonic)
@@ -127,9 +129,13 @@ class HostedEngine:
 
     async def take_body(self, media: str, data: bytes, options: BodyOptions, matches: bool = True) -> Taken:
         """Take the events of a body of some content type."""
-        reading = reading_for(self.program.compiled, options, by_clock=self.by_clock)
-        parts = read_parts(media, Body(data, reading, self.reached, self.by_clock, self._limits))
-        given = {"media": media, "data": data, "options": asdict(options)}
+        known = self._known.get(options)
+        if known is None:
+            if len(self._known) >= _MOST_WAYS:
+                self._known.clear()
+            known = self._known[options] = KnownEvents(self.program.compiled, options, by_clock=self.by_clock)
+        parts = read_parts(media, Body(data, known, self.reached, self.by_clock, self._limits))
+        given = {"media": media, "data": data, "options": options}
         return await self._take(parts, count_rows(media, data), given, matches=matches)
 
     async def _take(self, parts: Iterable[Part], weight: int, given: dict[str, Any], *, matches: bool) -> Taken:
