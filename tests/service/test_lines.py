@@ -243,6 +243,26 @@ def test_a_client_that_takes_no_matches_is_let_go() -> None:
     in_session(check, limits=ServiceLimits(behind=10))
 
 
+def test_who_reads_is_not_let_go_because_others_are_busy() -> None:
+    async def check(talk: Conversation) -> None:
+        others = [Conversation(talk.service) for _ in range(20)]
+        for other in others:
+            assert await other.say("subscribe(all).\n") == ["ok."]
+        for i, other in enumerate(others):
+            other.write("".join(f"event(v({i}, {j})).\n" for j in range(30)))
+        for other in others:
+            answers = await other.read(30 + 600)
+            assert answers.count("ok.") == 30
+            assert sum(answer.startswith("match(") for answer in answers) == 600
+            assert not other.carrier.aborted
+        assert talk.service.engine("main").matches.last == 600
+        for other in others:
+            other.carrier.incoming.put_nowait(b"")
+            await other.task
+
+    in_session(check, "hit(X, Y) <- v(X, Y).", time="clock", limits=ServiceLimits(behind=5))
+
+
 def test_a_queue_that_is_full_slows_a_session_down_and_refuses_nothing() -> None:
     async def check(talk: Conversation) -> None:
         others = [Conversation(talk.service) for _ in range(5)]
