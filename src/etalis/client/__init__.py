@@ -10,16 +10,24 @@ from etalis.lazy import import_lazily
 
 if TYPE_CHECKING:
     from etalis.client.asynchronous import AsyncClient, AsyncRemoteEngine
-    from etalis.client.errors import LostMatchesError, ServiceError
+    from etalis.client.errors import LostMatchesError, RejectedRowsError, ServiceError
     from etalis.client.synchronous import Client, RemoteEngine
 else:
     __getattr__, __dir__ = import_lazily(
         __name__,
         {
             "etalis.client.asynchronous": ("AsyncClient", "AsyncRemoteEngine"),
-            "etalis.client.errors": ("LostMatchesError", "ServiceError"),
+            "etalis.client.errors": ("LostMatchesError", "RejectedRowsError", "ServiceError"),
             "etalis.client.synchronous": ("Client", "RemoteEngine"),
         },
     )
 
-__all__ = ["AsyncClient", "AsyncRemoteEngine", "Client", "LostMatchesError", "RemoteEngine", "ServiceError"]
+__all__ = [
+    "AsyncClient",
+    "AsyncRemoteEngine",
+    "Client",
+    "LostMatchesError",
+    "RejectedRowsError",
+    "RemoteEngine",
+    "ServiceError",
+]

@@ -41,6 +41,14 @@ class ServiceError(EtalisError):
         self.more = dict(more or {})
 
 
+class RejectedRowsError(EventError):
+    """Rows that the service did not take; `found` is what the others of their batch caused."""
+
+    def __init__(self, problem: Problem, found: tuple[Any, ...]) -> None:
+        super().__init__(problem)
+        self.found = found
+
+
 class LostMatchesError(EtalisError):
     """Matches that were asked for and are no longer kept; `first` is the number of the first one that is."""
 
@@ -70,8 +78,11 @@ def error_of(status: int, body: bytes, source: Source | None = None) -> EtalisEr
     known = ("type", "title", "status", "detail", "problems")
     more = {name: value for name, value in document.items() if name not in known}
     for start, kind in _KINDS:
-        if code.startswith(start) and not more:
-            return kind(*problems)
+        if code.startswith(start):
+            error = kind(*problems)
+            if "taken" in more:
+                error.add_note(f"rows taken before it: {more['taken']}")
+            return error
     return ServiceError(*problems, status=status, more=more)
 
 

@@ -37,11 +37,12 @@ class OutgoingRequest:
 
 @dataclass(frozen=True, slots=True)
 class IncomingAnswer:
-    """What came back; status 0 says that nothing did, and the body why."""
+    """What came back; status 0 says that nothing did, and the body why. After the last one nothing is sent again."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    is_last: bool = False
 
     def plain(self) -> Any:
         """Return the JSON of the body."""
@@ -61,17 +62,17 @@ class Wait:
 Steps: TypeAlias = Generator[OutgoingRequest | Wait, IncomingAnswer, T]
 
 
-def attempt(request: OutgoingRequest, source: Source | None = None, retries: int = RETRIES) -> Steps[IncomingAnswer]:
+def attempt(request: OutgoingRequest, source: Source | None = None) -> Steps[IncomingAnswer]:
     """Send a request until it is answered; raise what the service refuses."""
     if request.method in ("POST", "DELETE"):
         headers = {"Idempotency-Key": token_hex(16), **request.headers}
         request = OutgoingRequest(request.method, request.path, request.query, request.content, headers)
     pause = _FIRST_PAUSE
-    for left in range(retries, -1, -1):
+    while True:
         answer = yield request
         if 200 <= answer.status < 300:
             return answer
-        if not left or not may_succeed(answer):
+        if answer.is_last or not may_succeed(answer):
             break
         yield Wait(wait_of(answer, pause))
         pause = min(2 * pause, _LONGEST_PAUSE)

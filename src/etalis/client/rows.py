@@ -7,12 +7,13 @@ microsecond, dates as ISO 8601 in UTC.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
+from etalis.client.errors import RejectedRowsError
 from etalis.data.held_tables import is_table
 from etalis.data.scalars import is_numpy_time, show, to_python
 from etalis.data.values import to_value
@@ -26,11 +27,12 @@ from etalis.temporal.time_input import to_interval
 BATCH = 1_000
 LINES, PARQUET = "application/x-ndjson", "application/vnd.apache.parquet"
 _TIMES = frozenset({"at", "start", "end"})
+OnRejected: TypeAlias = Callable[[int, str], object]
 _ROW_HINT = 'a row is (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
 
 
 def bodies(rows: Any, batch: int, how: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the content types and bodies of rows, so many in each; `how` says how columns are read."""
+    """Yield the content types and bodies of rows, so many in each; `how` says how columns of tables are read."""
     if batch < 1:
         raise OptionError(Problem("E338", f"a batch of {batch} rows", hint="batch: at least 1"))
     if is_table(rows) and not isinstance(rows, Mapping):
@@ -49,7 +51,7 @@ def bodies(rows: Any, batch: int, how: Mapping[str, str]) -> Iterator[tuple[str,
 def record_of(row: Any) -> dict[str, Any]:
     """Return a row as plain data.
 
-    >>> record_of(("a", 1, True, datetime(2026, 3, 2)))
+    >>> record_of(("a", 1, True, date(2026, 3, 2)))
     {'event': 'a', 'args': [1, 'true'], 'at': '2026-03-02T00:00:00Z'}
     """
     match row:
@@ -76,7 +78,7 @@ def times_of(at: Any) -> dict[str, Any]:
 def plain_moment(moment: Any) -> Any:
     """Return a time as JSON has it: a number of seconds, or a date as text.
 
-    >>> plain_moment(Fraction(1, 8)), plain_moment(Fraction(1, 3)), plain_moment(datetime(1970, 1, 1))
+    >>> plain_moment(Fraction(1, 8)), plain_moment(Fraction(1, 3)), plain_moment(date(1970, 1, 1))
     (0.125, '1970-01-01T00:00:00.333333Z', '1970-01-01T00:00:00Z')
     """
     if isinstance(moment, int | float) and not isinstance(moment, bool):
@@ -126,8 +128,19 @@ def to_arrow(source: Any, pa: Any) -> Any:
     raise InputError(Problem("E306", f"a table of type {type(source).__name__}", hint="give one of Arrow or pandas"))
 
 
-def events_of(answer: Mapping[str, Any]) -> tuple[Event, ...]:
-    """Return the matches of an answer as events."""
-    return tuple(Event.from_dict(entry["match"]) for entry in answer["matches"])
+def events_of(answer: Mapping[str, Any], first: int, on_rejected: OnRejected | None) -> tuple[Event, ...]:
+    """Return the matches of an answer as events.
 
-
+    Rows that were rejected go to `on_rejected`, with their places among all rows; without it they are an error.
+    """
+    found = tuple(Event.from_dict(entry["match"]) for entry in answer["matches"])
+    rejected = [(first + row["index"], row["message"]) for row in answer.get("rejected", ())]
+    if rejected and on_rejected is None:
+        place, message = rejected[0]
+        more = f", and {len(rejected) - 1:,} more" if len(rejected) > 1 else ""
+        hint = "the other rows were taken; run(rows, on_rejected=...) is told of each"
+        raise RejectedRowsError(Problem("E853", f"row {place} was not taken: {message}{more}", hint=hint), found)
+    for place, message in rejected:
+        assert on_rejected is not None
+        on_rejected(place, message)
+    return found

@@ -63,7 +63,7 @@ class _ClauseLexer(Lexer):
 async def read_typing(console: Console) -> None:
     """Answer what is typed until somebody leaves."""
     session: PromptSession[str] = PromptSession(
-        history=_open_history(), completer=_WordCompleter(console), lexer=_ClauseLexer(), style=Style.from_dict(STYLES),
+        history=open_history(), completer=_WordCompleter(console), lexer=_ClauseLexer(), style=Style.from_dict(STYLES),
         auto_suggest=AutoSuggestFromHistory(), key_bindings=_bind_enter(), multiline=True, complete_while_typing=False,
         prompt_continuation=GOES_ON,
     )  # fmt: skip
@@ -144,7 +144,7 @@ def is_complete(text: str) -> bool:
     return reader.is_idle
 
 
-def _open_history() -> History:
+def open_history() -> History:
     """Return the history of this user; where none can be kept, that of this session."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     path = Path(state) / "etalis" / "history"

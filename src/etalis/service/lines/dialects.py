@@ -84,7 +84,7 @@ JSON_LINES = Dialect(
     _json_answers,
     lambda text: _line({"answer": text}),
     lambda problem: _line({"error": describe(problem)}),
-    lambda entry: entry.json + b"\n",
+    lambda entry: _line({"number": entry.number, "sign": entry.sign, "match": entry.event.to_dict()}),
     lambda first: b'{"gap":%d}\n' % first,
     lambda engine: _line({"end": engine}),
 )

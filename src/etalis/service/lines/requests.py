@@ -1,7 +1,7 @@
 """Bytes as they come -> requests: terms that end in a full stop, or JSON texts, one per line.
 
 The first byte says which: `{` opens JSON lines. Law: whatever the bytes, each clause or line is one request, and what
-cannot be one is refused as `Unread`; only a request that is too long, or a first line of HTTP, ends the session.
+cannot be one is refused as `UnreadRequest`; only a request that is too long, or a first line of HTTP, ends the session.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class VerbCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadRequest:
     """A request that cannot be read; some end the session."""
 
     error: EtalisError
@@ -50,11 +50,11 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class HttpGreeting:
     """That the other side speaks HTTP: the session ends without an answer."""
 
 
-LineRequest: TypeAlias = EventText | VerbCall | Unread | Foreign
+LineRequest: TypeAlias = EventText | VerbCall | UnreadRequest | HttpGreeting
 
 
 class RequestReader:
@@ -78,7 +78,7 @@ class RequestReader:
                 return
             self._first = None
             if self._speaks_http(data):
-                yield Foreign()
+                yield HttpGreeting()
                 return
         text = self._decoder.decode(data)
         yield from self._texts(text)
@@ -87,7 +87,7 @@ class RequestReader:
         """Yield the request that lacks its end, where the connection ends."""
         if self._first is not None:
             if self._speaks_http(self._first):
-                yield Foreign()
+                yield HttpGreeting()
                 return
             first, self._first = self._first, None
             yield from self._texts(self._decoder.decode(first, final=True))
@@ -133,7 +133,8 @@ class RequestReader:
     def _refuse_long(self, length: int) -> Iterator[LineRequest]:
         if length > self._limit:
             message = f"a request of more than {self._limit:,} characters"
-            yield Unread(LargeBodyError("E842", message, "end each with a full stop, JSON with its line"), ends=True)
+            error = LargeBodyError("E842", message, "end each with a full stop, JSON with its line")
+            yield UnreadRequest(error, ends=True)
 
     def _read(self, text: str) -> LineRequest:
         """Return what a clause or a line asks for."""
@@ -152,4 +153,4 @@ class RequestReader:
                 return EventText(text)
             return VerbCall(name, arguments)
         except EtalisError as error:
-            return Unread(error)
+            return UnreadRequest(error)

@@ -20,9 +20,8 @@ from etalis.service.batches import Taken
 from etalis.service.bodies import BodyOptions
 from etalis.service.host import Service
 from etalis.service.hosted_engine import HostedEngine
-from etalis.service.http.match_calls import fall_behind
 from etalis.service.lines.dialects import JSON_LINES, Dialect
-from etalis.service.lines.requests import EventText, Foreign, LineRequest, RequestReader, Unread, VerbCall
+from etalis.service.lines.requests import EventText, HttpGreeting, LineRequest, RequestReader, UnreadRequest, VerbCall
 from etalis.service.lines.verbs import Pong, Said
 from etalis.service.matches import Ended, Kind, LostMatches, MatchEntry, Subscription
 from etalis.service.problems import ForbiddenError, MalformedError, TooManyError, UnauthorizedError
@@ -31,6 +30,7 @@ MOST_TOGETHER = 1_000  # events that are taken as one batch
 MOST_READY = 1_000  # matches that are written at once
 TRIES = 3  # tokens that may be wrong
 _PAUSE = 0.02  # seconds until a full queue is tried again
+_LOOK = 0.1  # seconds between two looks at a client that takes nothing
 _LOG = logging.getLogger(__name__)
 
 
@@ -61,6 +61,8 @@ class LineSession:
         self._turn = asyncio.Lock()  # who holds it writes
         self._is_over = False
         self._tries = 0
+        self._is_sending = False
+        self._sends = 0
         self._counted = ExitStack()
 
     @property
@@ -90,7 +92,7 @@ class LineSession:
                 await self._slow_down()
                 async with self._turn:
                     answer = await self._answer(group)
-                    await self.carrier.send(answer + self._ready_matches())
+                    await self._send(answer + self._ready_matches())
                 if self._is_over:
                     return
 
@@ -118,10 +120,10 @@ class LineSession:
                 case VerbCall(verb, arguments):
                     self._permit(verb.scope)
                     return self._say(await verb.does(self, **arguments))
-                case Unread(error, ends):
+                case UnreadRequest(error, ends):
                     self._is_over = ends
                     return self._refuse(error)
-                case Foreign():
+                case HttpGreeting():
                     self._is_over = True
                     return b""
         except EtalisError as error:
@@ -274,13 +276,26 @@ class LineSession:
             await follower.reader.news.wait()
             follower.reader.news.clear()
             async with self._turn:
-                await self.carrier.send(self._write(follower))
+                await self._send(self._write(follower))
 
     async def _watch(self, follower: _Follower) -> None:
-        """Let go of a client that takes no matches while many come."""
-        await fall_behind(follower.reader, self.service.limits.behind)
+        """Let go of a client that takes nothing of what is sent, while many matches come.
+
+        That matches wait for an answer of ours is not its fault.
+        """
+        sends = -1
+        while sends != self._sends or not self._is_sending or follower.reader.behind <= self.service.limits.behind:
+            sends = self._sends
+            await asyncio.sleep(_LOOK)
         self._is_over = True
         self.carrier.abort()
+
+    async def _send(self, data: bytes) -> None:
+        """Write, and note that it is done."""
+        self._is_sending = True
+        await self.carrier.send(data)
+        self._is_sending = False
+        self._sends += 1
 
 
 @dataclass(slots=True)
@@ -302,7 +317,7 @@ class _Follower:
 def groups(requests: Iterable[LineRequest]) -> Iterator[list[LineRequest]]:
     """Yield requests that are done together: events that follow each other, everything else alone.
 
-    >>> a, b, c = EventText("a"), EventText("b"), Foreign()
+    >>> a, b, c = EventText("a"), EventText("b"), HttpGreeting()
     >>> [len(group) for group in groups([a, b, c, a])]
     [2, 1, 1]
     """

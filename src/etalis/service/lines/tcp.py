@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from socket import socket
 
 from etalis.service.host import Service
 from etalis.service.lines.session import LineSession
@@ -35,8 +37,12 @@ class TcpCarrier:
         self._writer.transport.abort()
 
 
-async def serve_lines(service: Service, host: str = "127.0.0.1", port: int = 0) -> asyncio.Server:
-    """Open a port for sessions; the server that is returned closes it."""
+@asynccontextmanager
+async def serving_lines(service: Service, port: socket | None) -> AsyncIterator[None]:
+    """Answer sessions at a port, if there is one, until the block ends."""
+    if port is None:
+        yield
+        return
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -50,4 +56,8 @@ async def serve_lines(service: Service, host: str = "127.0.0.1", port: int = 0) 
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    return await asyncio.start_server(talk, host, port, limit=CHUNK)
+    server = await asyncio.start_server(talk, sock=port, limit=CHUNK)
+    try:
+        yield
+    finally:
+        server.close()

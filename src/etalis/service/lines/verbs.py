@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
-from etalis.data.values import format_value
+from etalis.data.values import format_value, to_value
 from etalis.formats.full_stops import read_typed
+from etalis.formats.roles import Signature, signatures_of
 from etalis.formats.terms import to_ground, to_moment, to_moments
 from etalis.language import syntax as s
 from etalis.language.check.spelling import suggest
@@ -127,6 +128,10 @@ async def _delete(on: LineHost, label: str) -> Said:
     return None
 
 
+async def _why(on: LineHost, question: str) -> Said:
+    return str(await on.engine.why(question))
+
+
 async def _why_not(on: LineHost, question: str, between: tuple[Any, Any] | None = None) -> Said:
     return str(await on.engine.why_not(question, between))
 
@@ -135,6 +140,23 @@ async def _partial(on: LineHost, rule: str | None = None) -> Said:
     found = await on.engine.partial(rule)
     rows = (f"rule {row.rule}: {', '.join(row.present)}; awaited: {', '.join(row.awaited)}" for row in found)
     return "\n".join(rows) or "no pattern has begun"
+
+
+async def _kinds(on: LineHost) -> Said:
+    found = signatures_of(on.engine.program.compiled)
+    return [{name: to_value(value) for name, value in describe_kind(each).items()} for each in found], False
+
+
+def describe_kind(kind: Signature) -> dict[str, Any]:
+    """Return a kind of events that rules read, as plain data: what readers of files must know to read one.
+
+    >>> describe_kind(Signature(("a", 1), None, variables=(frozenset({"X"}),)))["variables"]
+    [['X']]
+    """
+    declared = None if kind.attributes is None else [list(each) for each in kind.attributes]
+    variables = [sorted(names) for names in kind.variables]
+    name, arity = kind.kind
+    return {"name": name, "arity": arity, "attributes": declared, "variables": variables, "by_name": kind.by_name}
 
 
 async def _explain(on: LineHost) -> Said:
@@ -251,14 +273,17 @@ VERBS = (
     LineVerb("token", None, "token('...').", {1: _name_as("token")}, _text_as("token"), _authenticate),
     LineVerb("rule", "write", "Head <- Pattern.", {}, _text_as("rule"), _insert),
     LineVerb("del_event_rule", "write", "del_event_rule(Label).", {1: _name_as("label")}, _text_as("label"), _delete),
+    LineVerb("why", "read", "why(Pattern).", {1: lambda question: {"question": print_term(question)}},
+             _text_as("question"), _why),
     LineVerb("why_not", "read", "why_not(Pattern, [From, To]).",
              {1: lambda question: {"question": print_term(question)}, 2: _when}, _between_of, _why_not),
     LineVerb("partial", "read", "partial(Label).", {0: _nothing, 1: _name_as("rule")},
              lambda given, _: {"rule": None if given is True else _text_as("rule")(given, {})["rule"]}, _partial),
+    LineVerb("kinds", "read", "kinds.", {0: _nothing}, _no_more, _kinds),
     LineVerb("explain", "read", "explain.", {0: _nothing}, _no_more, _explain),
 )  # fmt: skip
 BY_NAME: Mapping[str, LineVerb] = MappingProxyType({verb.name: verb for verb in VERBS})
-HELP = f"event(a(1), Time). or one of: {' '.join(verb.usage for verb in VERBS)}"
+HELP = "docs/service.md lists what there is: event(a(1), Time). query(Goal). subscribe(Name/Arity). use(Engine). ..."
 
 
 def read_term_verb(text: str) -> tuple[LineVerb | None, Arguments]:
@@ -306,4 +331,3 @@ def read_json_verb(text: str) -> tuple[LineVerb | None, Arguments]:
         raise MalformedError("E841", message, hint)
     verb = BY_NAME[named[0]]
     return verb, verb.plain(record[verb.name], record)
-
