@@ -44,6 +44,27 @@ function* tokens(text, language) {
   }
 }
 
+/** How many letters must change to make one word the other. */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+    row = next;
+  }
+  return row[b.length];
+}
+
+/** The one edit that a hint "did you mean ...?" proposes: the word of the message that is meant, where it stands. */
+export function fixOf(problem, text, [start, end]) {
+  if (problem.fix?.replace !== undefined) return { start, end, replace: problem.fix.replace };
+  const wanted = /^did you mean ([\w-]+)(?:\/\d+)?\?/.exec(problem.hint ?? "")?.[1];
+  if (!wanted) return null;
+  const named = new Set(problem.message.match(/[A-Za-z_][\w-]*/g) ?? []), piece = text.slice(start, Math.max(end, start + 1));
+  const found = [...piece.matchAll(/[A-Za-z_][\w-]*/g)].filter(([word]) => named.has(word) && word !== wanted && distance(word, wanted) <= Math.max(2, wanted.length / 3));
+  return found.length === 1 ? { start: start + found[0].index, end: start + found[0].index + found[0][0].length, replace: wanted } : null;
+}
+
 export class Editor {
   constructor(host, { label, language = "rules", onChange = () => {}, onRun = () => {}, placeholder = "" }) {
     this.language = language;
@@ -139,15 +160,14 @@ export class Editor {
   }
 
   fixButton(problem) {
-    if (problem.fix?.replace === undefined || this.area.readOnly) return null;
-    return el("button", { type: "button", class: "fix", onclick: () => this.fix(problem) }, `Replace by ${problem.fix.replace || "nothing"}`);
+    const fix = problem.range && !this.area.readOnly && fixOf(problem, this.value, problem.range);
+    return fix && el("button", { type: "button", class: "fix", onclick: () => this.fix(fix) }, fix.replace ? `Replace by ${fix.replace}` : "Remove");
   }
 
-  fix(problem) {
-    const [start, end] = problem.range;
+  fix({ start, end, replace }) {
     this.area.focus();
     this.area.setSelectionRange(start, end);
-    this.insert(problem.fix.replace);
+    this.insert(replace);
   }
 
   next(step) {

@@ -3,8 +3,8 @@
 import { Refused, call, stream } from "./api.js";
 import { argsOf, atomText, bodyOf, TYPES } from "./rows.js";
 
-const BATCH = 500;
 const FIRST = 50; // so that the first matches are there soon
+const batch = (all) => Math.min(Math.max(Math.ceil(all / 40), 500), 2500);
 const OWN = new Set(["event", "start", "end", "rule", "sign"]);
 
 export class Run {
@@ -53,7 +53,7 @@ export class Run {
     try {
       if (table) await this.sendTable(table);
       while (this.sent < read.rows.length && !signal.aborted) {
-        await this.send(read, read.rows.slice(this.sent, this.sent + (this.sent ? BATCH : FIRST)));
+        await this.send(read, read.rows.slice(this.sent, this.sent + (this.sent ? batch(read.rows.length) : FIRST)));
         this.on.progress(this.sent, read.rows.length);
       }
       if (close && !signal.aborted) await this.close();
