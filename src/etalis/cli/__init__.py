@@ -37,6 +37,7 @@ COMMANDS = {
     "act": ("etalis.cli.reactive.act:act", "Show what an action would do from the facts of a program."),
     "compare": ("etalis.cli.compare:compare", "Show which matches a changed program gains and loses."),
     "declare": ("etalis.cli.declare:declare", "Print declarations that fit a table."),
+    "serve": ("etalis.cli.service.serve:serve", "Serve engines over HTTP: programs in, events in, matches out."),
     "pipeline": ("etalis.cli.pipeline:app", "Run programs on Spark from a file."),
 }
 MEANT = {".etalis": "run", ".case": "test", ".toml": "pipeline run"}  # where a file stands in the place of a command

@@ -39,6 +39,7 @@ class Client:
         return scope in self.scopes or "admin" in self.scopes
 
 
+OPERATOR = Client("operator", frozenset(SCOPES))  # who started the service
 LOCAL = Client("local", frozenset(SCOPES))  # whoever is on this machine, where there are no tokens
 
 

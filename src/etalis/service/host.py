@@ -10,19 +10,18 @@ import asyncio
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from secrets import token_hex
 
-from etalis.engine import Engine
 from etalis.errors import ProgramWarning
-from etalis.program import Program
+from etalis.language.read.imports import Reader, read_nothing
 from etalis.reactive.effects.rehearsal import nowhere
-from etalis.service.access import LOCAL, Client, Doorkeeper, TokenFile
+from etalis.service.access import LOCAL, OPERATOR, Client, Doorkeeper, TokenFile
 from etalis.service.clock import ServiceClock
 from etalis.service.figures import ServiceFigures
-from etalis.service.hosted_engine import EngineSpec, HostedEngine, LetterSlot
+from etalis.service.hosted_engine import EngineSpec, HostedEngine, LetterSlot, MadeEngine
 from etalis.service.limits import ServiceLimits
 from etalis.service.problems import (
     ConflictError,
@@ -36,11 +35,19 @@ from etalis.service.programs import LANGUAGES, CheckedProgram, check_program, co
 from etalis.service.store_hooks import EntryStore
 from etalis.service.worker import Actor, Worker
 
-__all__ = ["Client", "EngineSpec", "HostedEngine", "Service", "ServiceLimits"]
+__all__ = ["Client", "EngineSpec", "HostedEngine", "ServedProgram", "Service", "ServiceLimits"]
 
 TIMES = ("events", "clock")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _LOOK = 30.0  # seconds between two looks for engines that nobody uses
+
+
+@dataclass(frozen=True, slots=True)
+class ServedProgram:
+    """A program that is an engine from the start; `read` finds what it imports."""
+
+    spec: EngineSpec
+    read: Reader = read_nothing
 
 
 class Service:
@@ -49,10 +56,12 @@ class Service:
     def __init__(
         self, *, limits: ServiceLimits | None = None, time: str = "events", clock: ServiceClock | None = None,
         public_url: str = "", tokens: TokenFile | None = None, store: EntryStore | None = None,
+        programs: Sequence[ServedProgram] = (),
     ) -> None:  # fmt: skip
         self.public_url = public_url.rstrip("/")
         self.limits = limits or ServiceLimits()
         self.time = time
+        self.programs = programs
         self.clock = clock or ServiceClock()
         self.worker = Worker(most_requests=self.limits.queue_requests, most_events=self.limits.queue_events)
         self.tokens = tokens
@@ -67,8 +76,10 @@ class Service:
         self._sweeping: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to work."""
+        """Begin to work: with the engines of the programs that the service was started with."""
         self.worker.start()
+        for program in self.programs:
+            await self.create(program.spec, OPERATOR, read=program.read)
         self._sweeping = asyncio.create_task(self._sweep())
 
     async def stop(self) -> None:
@@ -103,24 +114,23 @@ class Service:
 
     # engines
 
-    async def create(self, spec: EngineSpec, client: Client = LOCAL) -> HostedEngine:
+    async def create(
+        self, spec: EngineSpec, client: Client = LOCAL, *, read: Reader = read_nothing
+    ) -> HostedEngine:  # fmt: skip
         """Make an engine of a program."""
         spec = self._checked(spec)
         name = spec.name or self._free_name("scratch" if spec.scratch else "engine")
         if name in self._engines or name in self._names_taken:
             raise ConflictError("E821", f"there is an engine {name} already", "give another name, or none")
         owned = sum(engine.owner == client.name for engine in self._engines.values())
-        if owned + len(self._names_taken) >= self.limits.engines and not client.may("admin"):
+        if owned + len(self._names_taken) >= self.limits.engines and client is not OPERATOR:
             raise TooManyError("E827", f"{client.name} has {owned} engines, and may have no more", "delete one of them")
         self._names_taken.add(name)
         try:
-            letters = LetterSlot()
-            program, made = await self.worker.do(self._compiler(client), partial(self._make_now, spec, letters))
+            made = await self.worker.do(self._compiler(client), partial(self._make_now, spec, read))
         finally:
             self._names_taken.discard(name)
-        hosted = HostedEngine(
-            name, spec, client.name, program, made, letters, self.worker, self.clock, self.limits, self.store
-        )
+        hosted = HostedEngine(name, spec, client.name, made, self)
         self._engines[name] = hosted
         await hosted.keep("create", {"spec": asdict(hosted.spec), "owner": client.name})
         return hosted
@@ -137,17 +147,30 @@ class Service:
             raise UnprocessableError("E823", f"the language is {spec.language!r}", f"one of {', '.join(LANGUAGES)}")
         return replace(spec, time=time)
 
-    @staticmethod
-    def _make_now(spec: EngineSpec, letters: LetterSlot) -> tuple[Program, Engine]:
+    def _bounds(self, flags: Mapping[str, object]) -> dict[str, object]:
+        """Return the flags that go before those of a text: what one goal and one event may take of the worker."""
+        bounds = {"max_steps": self.limits.goal_steps, "max_derivations": self.limits.derivations}
+        given = {name: flags.get(name) for name in bounds}
+        return {
+            name: asked if isinstance(asked, int) and 0 < asked < most else most
+            for (name, most), asked in zip(bounds.items(), given.values(), strict=True)
+        }
+
+    def _make_now(self, spec: EngineSpec, read: Reader) -> MadeEngine:
         """Compile a program and make its engine, in the worker's thread."""
-        program = compile_program(spec.program, spec.language, spec.flags, spec.background)
+        program = compile_program(
+            spec.program, spec.language, {**spec.flags, **self._bounds(spec.flags)}, spec.background, read=read
+        )
+        held = program.compiled.settings.hard_limit
+        most = self.limits.instances if held is None else min(held, self.limits.instances)
+        letters = LetterSlot()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ProgramWarning)
             engine = program.engine(
                 policy=spec.policy, output=lambda _: None, on_dead_letter=letters, on_error=lambda _: None,
-                effects=nowhere(), justification="full" if spec.scratch else None,
+                effects=nowhere(), justification="full" if spec.scratch else None, limits={"hard_limit": most},
             )  # fmt: skip
-        return program, engine
+        return MadeEngine(program, engine, letters)
 
     async def check(self, text: str, language: str, client: Client = LOCAL) -> CheckedProgram:
         """Return the problems of a program, and what it reads and makes."""

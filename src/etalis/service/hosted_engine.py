@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from etalis.engine import Engine
 from etalis.errors import EtalisError
@@ -51,7 +51,7 @@ class EngineSpec:
 
 
 @dataclass(slots=True)
-class Counts:
+class EngineCounts:
     """What an engine has seen."""
 
     events: int = 0
@@ -72,34 +72,48 @@ class LetterSlot:
         self.receive(letter)
 
 
+@dataclass(frozen=True, slots=True)
+class MadeEngine:
+    """A program with its engine, as the worker's thread made them."""
+
+    program: Program
+    engine: Engine
+    letters: LetterSlot
+
+
+class EngineHome(Protocol):
+    """What a service has for all of its engines."""
+
+    worker: Worker
+    clock: ServiceClock
+    limits: ServiceLimits
+    store: EntryStore | None
+
+
 class HostedEngine:
     """One engine, its queue, its matches, and who made it."""
 
-    def __init__(
-        self, name: str, spec: EngineSpec, owner: str, program: Program, engine: Engine, letters: LetterSlot,
-        worker: Worker, clock: ServiceClock, limits: ServiceLimits,
-        store: EntryStore | None,
-    ) -> None:  # fmt: skip
+    def __init__(self, name: str, spec: EngineSpec, owner: str, made: MadeEngine, home: EngineHome) -> None:
         self.name = name
         self.spec = spec
         self.owner = owner
-        self.program = program
-        self.matches = MatchLog(kept=limits.kept, seconds=limits.kept_seconds)
+        self.program = made.program
+        self.letters = made.letters
+        self.matches = MatchLog(kept=home.limits.kept, seconds=home.limits.kept_seconds)
         self.actor = Actor(name)
-        self.counts = Counts()
+        self.counts = EngineCounts()
         self.followed: frozenset[Kind] = frozenset()
-        self._asked: frozenset[Kind] = frozenset()
-        self.letters = letters
         self.by_clock = spec.time == "clock"
         self.closed = False
-        self.used = clock.monotonic()
-        self._engine = engine
-        self._worker = worker
-        self._clock = clock
+        self.used = home.clock.monotonic()
+        self._asked: frozenset[Kind] = frozenset()
+        self._engine = made.engine
+        self._worker = home.worker
+        self._clock = home.clock
+        self._limits = home.limits
+        self._store = home.store
         self._stamp = 0  # the last one given
-        self._limits = limits
-        self._store = store
-        self._seen = SeenNames(clock.monotonic)
+        self._seen = SeenNames(home.clock.monotonic)
         self._alarm: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:

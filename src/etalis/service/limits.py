@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from etalis.language.flags import SERVICE_MAX_STEPS
+
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
@@ -27,7 +29,9 @@ class ServiceLimits:
     kept_seconds: float = 24 * 3600.0
     behind: int = 1_000
     scratch_seconds: float = 600.0
-    goal_steps: int = 200_000
+    instances: int = 1_000_000
+    derivations: int = 100_000
+    goal_steps: int = SERVICE_MAX_STEPS
 
 
 def is_too_deep(text: bytes, most: int) -> bool:

@@ -15,7 +15,7 @@ from etalis.errors import EtalisError, InputError, Problem, ProgramError, Progra
 from etalis.formats.roles import signatures_of
 from etalis.language.check.spelling import suggest
 from etalis.language.flags import FLAGS, REFUSED
-from etalis.language.read.imports import read_nothing
+from etalis.language.read.imports import Reader, read_nothing
 from etalis.language.read.parser import parse
 from etalis.language.rules import event_rules, labelled_rules
 from etalis.language.syntax import Rule
@@ -25,8 +25,6 @@ from etalis.service.problems import UnprocessableError
 from etalis.sparql import compile_sparql
 
 LANGUAGES = ("rules", "ep-sparql")
-SERVICE_FLAGS: Mapping[str, object] = {}
-_NAME = "<program>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +39,11 @@ class KindDescription:
 
 
 def compile_program(
-    text: str, language: str = "rules", flags: Mapping[str, object] | None = None, background: str | None = None
-) -> Program:
+    text: str, language: str = "rules", flags: Mapping[str, object] | None = None, background: str | None = None, *,
+    name: str = "<program>", read: Reader = read_nothing,
+) -> Program:  # fmt: skip
     """Compile a program of a client; warnings are its `problems`."""
-    given: dict[str, Any] = {**SERVICE_FLAGS, **_checked(flags or {})}
+    given: dict[str, Any] = dict(_checked(flags or {}))
     with warnings.catch_warnings():  # Python's own are for who calls from Python
         warnings.simplefilter("ignore", ProgramWarning)
         if language == "rules":
@@ -52,8 +51,8 @@ def compile_program(
                 raise UnprocessableError(
                     "E823", "only queries have a background", "leave it out, or write facts into the program"
                 )
-            return Program(compile_text(text, _NAME, read_nothing, flags=given))
-        return compile_sparql(text, name=_NAME, background=_triples(background), **given)
+            return Program(compile_text(text, name, read, flags=given))
+        return compile_sparql(text, name=name, background=_triples(background), **given)
 
 
 def _checked(flags: Mapping[str, object]) -> Mapping[str, object]:

@@ -51,11 +51,8 @@ def _operation(endpoint: Endpoint, of_shape: dict[type[msgspec.Struct], dict[str
         "operationId": getattr(endpoint.call, "__name__", "").strip("<>").replace("lambda", "openapi"),
         "summary": endpoint.text,
         "parameters": [
-            *(
-                {"name": n, "in": "path", "required": True, "schema": {"type": "string"}}
-                for n in names_in(endpoint.path)
-            ),
-            *({"name": n, "in": "query", "schema": {"type": "string"}} for n in endpoint.query),
+            *({"name": name, "in": "path", "required": True, "schema": text} for name in names_in(endpoint.path)),
+            *({"name": name, "in": "query", "schema": text} for name in endpoint.query),
         ],
         "responses": {
             **{str(int(status)): _answer(endpoint, status.phrase) for status in endpoint.answers},

@@ -11,6 +11,7 @@ import typer
 
 from etalis.cli.common import count, one_of, read_program, reporting
 from etalis.errors import InputError, Problem, ProgramWarning
+from etalis.language.flags import SERVICE_MAX_STEPS
 
 if TYPE_CHECKING:
     from etalis.service.host import ServedProgram
@@ -57,9 +58,11 @@ def serve(
     queue_events: Annotated[int, typer.Option(min=1, help="Events that may wait for an engine.")] = 100_000,
     keep: Annotated[int, typer.Option(min=1, help="Matches of an engine that are kept.")] = 10_000,
     keep_hours: Annotated[float, typer.Option(min=0.001, help="Hours for which they are kept.")] = 24.0,
-    max_behind: Annotated[int, typer.Option(min=1, help="Matches by which a reader of a stream may be behind.")] = 1_000,
+    max_behind: Annotated[int, typer.Option(min=1, help="Matches by which a reader may be behind.")] = 1_000,
     scratch_minutes: Annotated[float, typer.Option(min=0.001, help="Idle minutes of a scratch engine.")] = 10.0,
-    goal_steps: Annotated[int, typer.Option(min=1, help="Steps of a goal that a client asks.")] = 200_000,
+    max_instances: Annotated[int, typer.Option(min=1, help="Instances that an engine may hold.")] = 1_000_000,
+    max_derivations: Annotated[int, typer.Option(min=1, help="Events that one event may cause.")] = 100_000,
+    goal_steps: Annotated[int, typer.Option(min=1, help="Steps that a goal may take.")] = SERVICE_MAX_STEPS,
 ) -> None:
     """Serve engines over HTTP: programs in, events in, matches out."""
     with reporting():
@@ -73,6 +76,7 @@ def serve(
             program=max_program, depth=max_depth, rate=rate, burst=burst, queue_requests=queue_requests,
             queue_events=queue_events, kept=keep, kept_seconds=keep_hours * _HOUR, behind=max_behind,
             scratch_seconds=scratch_minutes * 60, goal_steps=goal_steps,
+            instances=max_instances, derivations=max_derivations,
         )  # fmt: skip
         _run([_read(path) for path in programs or ()], limits, host, port, tokens, public_url, time, cert, key)
 
@@ -119,9 +123,7 @@ def _run(
         warnings.simplefilter("ignore", ProgramWarning)
         shown = f"[{host}]" if ":" in host else host
         address = f"{'http' if cert is None else 'https'}://{shown}:{listening.getsockname()[1]}"
-        service = Service(
-            limits=limits, time=time, public_url=public_url or address, tokens=known, programs=served
-        )
+        service = Service(limits=limits, time=time, public_url=public_url or address, tokens=known, programs=served)
         said = f"etalis serves {count(len(served), 'engine')} at {address}; Ctrl-C ends it"
         server.serve(
             make_app(service), service, listening, certificate=cert, key=key, ready=lambda: print(said, flush=True)
