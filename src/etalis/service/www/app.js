@@ -174,7 +174,7 @@ function showRecords(records) {
 function listen() {
   $("run").onclick = runIt;
   $("step").onclick = (event) => step(event.shiftKey);
-  $("reset").onclick = () => { if (state.watching) return; run.reset(); state.ran = false; marks.reset(); begin(); timeline.redraw(); paintState(); paintEmpty(); };
+  $("reset").onclick = () => { if (state.watching) return; run.reset(); state.ran = 0; marks.reset(); begin(); timeline.redraw(); paintState(); paintEmpty(); };
   $("share").onclick = share;
   $("samples").onclick = () => paintWelcome($("welcome").hidden);
   const gave = () => { listEngines(state.watching); check(); };

@@ -42,7 +42,7 @@ export class Lanes {
     const sort = lane.derived ? "derived" : "received";
     lane.counted = el("span", { class: "count" });
     const item = el("li", { class: `lane ${sort}${lane.folded ? " folded" : ""}`, draggable: "true" },
-      el("button", { type: "button", class: "named", "data-lane": lane.index, "aria-expanded": String(!lane.folded), title: `${lane.name}, ${sort}: fold or unfold`, onclick: () => this.fold(lane), onfocus: () => { this.current = lane; } },
+      el("button", { type: "button", class: "named", "data-lane": lane.index, "aria-expanded": String(!lane.folded), title: `${lane.name}, ${sort}: fold or unfold`, onclick: () => this.fold(lane) },
         swatch(lane.colour, lane.derived), el("span", { class: "label" }, lane.name.replace(/\/\d+$/, ""), el("small", {}, /\/\d+$/.exec(lane.name)?.[0])), lane.counted),
       el("button", { type: "button", class: "hide", "aria-label": `Hide ${lane.name}`, title: "Hide", onclick: () => { lane.hidden = true; this.timeline.redraw(); } }, icon("close")));
     item.style.height = `${height}px`;
@@ -165,7 +165,7 @@ export class Lanes {
   key(event) {
     const { timeline } = this, lanes = this.marks.shown();
     if (event.ctrlKey || event.metaKey) return;
-    const inButton = event.target.tagName === "BUTTON";
+    const inButton = event.target.tagName === "BUTTON", focused = event.target.dataset.lane;
     const steps = {
       ArrowRight: () => (event.shiftKey ? timeline.pan(80) : this.step(1)),
       ArrowLeft: () => (event.shiftKey ? timeline.pan(-80) : this.step(-1)),
@@ -180,6 +180,7 @@ export class Lanes {
     };
     if (!inButton) steps.Enter = () => (timeline.chosen !== null ? this.actions.why() : this.askHere());
     if (!steps[event.key]) return;
+    if (focused !== undefined) this.current = this.marks.lanes[Number(focused)];
     event.preventDefault();
     event.stopPropagation();
     steps[event.key]();

@@ -50,7 +50,7 @@ export function begin() {
 
 export function finish(before = [], began = 0) {
   if (before.length) page.matches.compare(before);
-  page.state.ran = true;
+  page.state.ran += 1;
   const found = page.marks.lanes.filter((lane) => lane.derived).reduce((sum, lane) => sum + lane.total, 0);
   const text = `${plural(page.run.sent || page.run.taken || page.marks.count - found, "event")}, ${plural(found, "match", "matches")}${page.run.late ? `, ${page.run.late} late` : ""}`;
   $("outcome").textContent = text + (began ? ` · ${durationText(Math.round(performance.now() - began) / 1000)}` : "");

@@ -23,7 +23,7 @@ export function open(given) {
   setLanguage(given.language ?? "rules", false);
   $("policy").value = given.policy ?? "";
   page.run.reset();
-  page.state.ran = false;
+  page.state.ran = 0;
   page.marks.reset();
   begin();
   page.editor.value = given.program ?? "";
