@@ -80,3 +80,48 @@ def read_stream(text: str) -> list[tuple[str, Any]]:
         if "data" in fields:
             found.append((fields.get("event", "message"), json.loads(fields["data"])))
     return found
+
+
+class Stream:
+    """A reader of a stream in this process: it takes what the application sends as fast as the test lets it."""
+
+    def __init__(self, service: Service, path: str, headers: Mapping[str, str] | None = None) -> None:
+        path, _, query = path.partition("?")
+        given = {"host": "127.0.0.1:8123", "accept": "text/event-stream", **(headers or {})}
+        self.scope = {
+            "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "root_path": "",
+            "scheme": "http", "http_version": "1.1", "query_string": query.encode(), "server": ("127.0.0.1", 8123),
+            "headers": [(name.encode(), value.encode()) for name, value in given.items()], "client": ("127.0.0.1", 1),
+        }  # fmt: skip
+        self.app = make_app(service)
+        self.text = ""
+        self.status = 0
+        self.takes = asyncio.Event()
+        self.takes.set()
+        self._gone = asyncio.Event()
+        self._news = asyncio.Event()
+        self.task = asyncio.create_task(self.app(self.scope, self._receive, self._send))
+
+    async def _receive(self) -> dict[str, Any]:
+        await self._gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Any) -> None:
+        await self.takes.wait()
+        self.status = message.get("status", self.status)
+        self.text += message.get("body", b"").decode()
+        self._news.set()
+
+    async def read(self, most: int) -> list[tuple[str, Any]]:
+        """Return what has come, when it is so many events, or the stream has ended."""
+        while len(read_stream(self.text)) < most and not self.task.done():
+            self._news.clear()
+            ended = asyncio.create_task(self._news.wait())
+            await asyncio.wait([ended, self.task], return_when=asyncio.FIRST_COMPLETED, timeout=20)
+            ended.cancel()
+        return read_stream(self.text)
+
+    async def close(self) -> None:
+        """Go away."""
+        self._gone.set()
+        await self.task

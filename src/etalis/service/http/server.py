@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 import sys
@@ -18,6 +19,7 @@ from etalis.errors import InputError, Problem
 from etalis.service.host import Service
 
 SWITCH_SECONDS = 0.0005  # so often the event loop may take its turn beside the worker
+_INCOMPLETE = "returned without completing response"
 _GRACE = 5  # seconds in which answers may still go out
 
 
@@ -89,6 +91,7 @@ def make_server(
     ready: Callable[[], object] = lambda: None,
 ) -> EtalisServer:  # fmt: skip
     """Return a server for an application; `serve([socket])` runs it."""
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
     config = uvicorn.Config(
         app, http="httptools", ws="websockets-sansio", loop="asyncio", lifespan="on", log_level="warning",
         access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=_GRACE,
@@ -96,6 +99,11 @@ def make_server(
         ssl_keyfile=None if key is None else str(key), proxy_headers=False,
     )  # fmt: skip
     return EtalisServer(config, service, ready)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Tell whether a message of the server says what we do not know: a reader that is let go has no complete answer."""
+    return _INCOMPLETE not in record.getMessage()
 
 
 @contextmanager
