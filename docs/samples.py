@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import etalis
+from etalis import snoop
 from etalis.data.values import format_value
 from etalis.formats import Row, read
 from etalis.formats.row import reading_of
+from etalis.snoop.messages import read_moment
 from etalis.temporal.event import Event
 
 ROOT = Path(__file__).parent.parent
@@ -117,9 +119,51 @@ def place(event: Event) -> list[Any]:
     return [event.name, row["start"], row["end"]]
 
 
+SHOP_EVENTS = "http://shop.example/events"
+EXPRESSION = f"""shop = "{SHOP_EVENTS}".
+
+OR(SEQ(shop:newCD(title: T, artist: A),
+       shop:newMusicDVD(title: T, artist: A)),
+   shop:newBook(title: B, about: A))
+  with A = "U2"
+"""
+SIGNALS = (
+    ("newCD", "09:00:00", {"title": "Boy", "artist": "U2"}),
+    ("newCD", "09:04:00", {"title": "Talk on Corners", "artist": "The Corrs"}),
+    ("newCD", "09:10:00", {"title": "War", "artist": "U2"}),
+    ("newMusicDVD", "09:15:00", {"title": "Boy", "artist": "U2"}),
+    ("newBook", "09:21:00", {"title": "Into the Heart", "about": "U2"}),
+    ("newMusicDVD", "09:30:00", {"title": "Talk on Corners", "artist": "The Corrs"}),
+    ("newMusicDVD", "09:36:00", {"title": "War", "artist": "U2"}),
+)
+
+
+def describe_shop() -> dict[str, Any]:
+    """Return 004's shop as the page reads it: an expression of SNOOP-R and signals."""
+    signals = [
+        {"operator": name, "language": SHOP_EVENTS, "at": f"2026-03-02T{at}Z", "parameters": parameters}
+        for name, at, parameters in SIGNALS
+    ]
+    detector = snoop.Detector(time="events")
+    detector.register(snoop.checked(snoop.read_text(EXPRESSION)))
+    found = []
+    for (name, _, parameters), sent in zip(SIGNALS, signals, strict=True):
+        taken = detector.signal(name, SHOP_EVENTS, parameters, at=read_moment(str(sent["at"])))
+        found += [notice for _, notice in taken.told if isinstance(notice, snoop.Result)]
+    return {
+        "id": "shop", "title": "A shop on the web", "language": "snoop-r", "policy": "",
+        "sentence": "The same title as CD and as DVD, or a book about the band: an expression that other programs register in XML.",
+        "program": EXPRESSION, "events": "".join(json.dumps(signal) + "\n" for signal in signals),
+        "inputs": len(signals), "matches": len(found),
+        "marks": [[signal["operator"], *[read_moment(str(signal["at"])) // 1_000_000] * 2] for signal in signals],
+        "found": [["result", result.start // 1_000_000, result.end // 1_000_000] for result in found],
+    }  # fmt: skip
+
+
 def write(folder: Path) -> str:
     """Return the text of the file."""
-    return json.dumps({"samples": [describe(sample, folder) for sample in samples()]}, indent=1) + "\n"
+    described = [*(describe(sample, folder) for sample in samples()), describe_shop()]
+    return json.dumps({"samples": described}, indent=1) + "\n"
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ const run = new Run(marks, {
 const runIt = () => start();
 const editor = new Editor($("program"), { label: "Program", placeholder: "fraud(Card) <-\n    (use(Card, A) seq use(Card, B))\n    within 10 min where A \\= B.", onRun: runIt, onChange: () => changed() });
 const events = new Events($("panel-events"), { onChange: () => eventsChanged(), onRun: runIt, onSend: (row) => sendOne(row), kinds: () => state.kinds });
-const expressions = new Expressions($("panel-expressions"), { onNote: note, showResults: (records) => showRecords(records) });
+const expressions = new Expressions($("panel-expressions"));
 new Lanes($("lanes"), timeline, { choose: (id) => choose(id), why: () => showResult("why", true), askWhyNot: (lane, from, to) => askWhyNot(lane.name, from, to), onDraw: () => paintRange() });
 const matches = new Matches($("panel-matches"), { onChoose: (id) => choose(id), onWhy: () => showResult("why", true), dates, marks });
 const plan = new Plan($("panel-plan"), { onChoose: (node, place) => showNode(node, place) });
@@ -160,14 +160,6 @@ function goToRule(rule, line = null) {
   if (matchMedia("(max-width: 799px)").matches) showPane(line ? "events" : "program");
   showInput(line ? "events" : "program");
   if (found) (line ? events.editor : editor).goTo(found);
-}
-
-/** Records of expressions, which have no engine of their own here. */
-function showRecords(records) {
-  for (const record of records) record.id = marks.add(marks.lane(record.kind, record.derived), record.start, record.end, record);
-  matches.add(records.filter((record) => record.derived));
-  timeline.grown();
-  paintEmpty();
 }
 
 // Files and keys

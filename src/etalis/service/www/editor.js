@@ -9,11 +9,12 @@ const TOKENS = {
   "snoop-r": /(?<comment>%[^\n]*)|(?<text>"(?:[^"\\\n]|\\.)*"?)|(?<number>\b\d+(?:\.\d+)?\b)|(?<word>[A-Za-z_]\w*(?::\w+(?=\())?)|(?<sign>[=:^]+)/g,
   terms: /(?<comment>%[^\n]*)|(?<text>'(?:[^'\\\n]|\\.)*'?|"(?:[^"\\\n]|\\.)*"?)|(?<number>-?\b\d+(?:\.\d+)?\b)|(?<word>\b(?:event|sleep|halt)\b)/g,
   json: /(?<variable>"(?:[^"\\\n]|\\.)*"(?=\s*:))|(?<text>"(?:[^"\\\n]|\\.)*"?)|(?<number>-?\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)|(?<word>\b(?:true|false|null)\b)/gi,
+  xml: /(?<comment><!--[\s\S]*?-->)|(?<text>"[^"<]*"?)|(?<word><\/?[\w:]+|\/?>)|(?<variable>\b[\w:]+(?==))/g,
   csv: /(?<comment>^[^\n]*(?=\n))|(?<text>"(?:[^"]|"")*"?)|(?<number>(?<![\w:.-])-?\d+(?:\.\d+)?(?![\w:.-]))/g,
 };
 const UNITS = /^(us|ms|s|sec|seconds?|min|minutes?|h|hours?|d|days?|weeks?)$/;
 const SPARQL = /^(select|construct|where|filter|prefix|base|from|stream|window|range|step|named|graph|optional|union|minus|seq|equals|during|meets|starts|finishes|not|exists|getduration|getstarttime|getendtime|bind|as|values|group|by|having|order|limit|ask|distinct|a)$/i;
-const SNOOP = /^(OR|SEQ|ANY|ALL|NOT|A|ASTAR|PLUS|with|result|context|time|opaque|points|intervals|recent|chronicle|continuous|cumulative|unrestricted)$/;
+const SNOOP = /^(with|result|context|time|points|intervals|recent|chronicle|continuous|cumulative|unrestricted)$/;
 
 let words = { operators: new Set(), predicates: new Set() };
 /** Give editors the words of the language, as `/language.json` lists them. */
@@ -25,7 +26,7 @@ export function learn({ operators = [], keywords = [], predicates = [] }) {
 function classOf(group, text, language, rest) {
   if (group !== "word") return group;
   if (language === "ep-sparql") return SPARQL.test(text) ? "operator" : "";
-  if (language === "snoop-r") return SNOOP.test(text) ? "operator" : text.includes(":") ? "event" : "";
+  if (language === "snoop-r") return text.includes(":") ? "event" : SNOOP.test(text) || /^\(/.test(rest) ? "operator" : /^[A-Z]/.test(text) ? "variable" : "";
   if (language !== "rules") return "operator";
   if (words.operators.has(text) || words.operators.has(text.replaceAll("?", ""))) return "operator";
   if (UNITS.test(text)) return "number";

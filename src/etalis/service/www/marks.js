@@ -77,6 +77,9 @@ export class Marks {
     return lane;
   }
 
+  /** The colour of a derived kind, if it has a lane. */
+  colourOf(name) { return this.byName.get("d:" + name)?.colour ?? 0; }
+
   add(lane, start, end, record) {
     if (this.next === this.size && this.size < LARGEST) this.grow();
     const id = this.next++, slot = id % this.size;

@@ -148,6 +148,12 @@ export class Run {
     return this.byText.get(keyOf(node.atom, Number(node.start), Number(node.end), node.kind !== "received")) ?? null;
   }
 
+  /** Show records that were found elsewhere. */
+  show(records) {
+    for (const record of records) record.id = this.marks.add(this.marks.lane(record.kind, true), record.start, record.end, record);
+    this.on.records(records);
+  }
+
   ask(what, question) {
     if (!this.engine) throw new Error("Run the program first.");
     return call("POST", `${this.path}/${what}`, question);

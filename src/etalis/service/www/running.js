@@ -10,12 +10,16 @@ import { lock, tellOf } from "./watching.js";
 export async function start(stepping = false) {
   if (page.run.running && !page.state.watching) return page.run.stop();
   if (page.state.watching) return null;
-  if (page.state.language === "snoop-r") return page.expressions.run(page.editor.value, page.events.read, { begin: () => begin(), done: finish });
   if (!page.editor.value.trim()) { page.showInput("program"); page.editor.area.focus(); return note("Write a program first, or take a sample"); }
   const before = page.state.ran ? page.matches.rows : [];
   const began = performance.now();
   begin();
   try {
+    if (page.state.language === "snoop-r") {
+      page.run.reset();
+      await page.expressions.run(page.editor.value, page.events.read);
+      return finish(before, began);
+    }
     await page.run.start({ program: page.editor.value, language: page.state.language, policy: $("policy").value || null });
     page.state.checked++;
     if (stepping) return page.run;
