@@ -25,7 +25,12 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 TARGET = ROOT / "src" / "etalis" / "service" / "www" / "samples.json"
 SHOP = EXAMPLES / "flower_shop"
-TABLES = {"store_record": "stores.csv", "driver_record": "drivers.csv", "region": "regions.csv", "setting": "settings.csv"}
+TABLES = {
+    "store_record": "stores.csv",
+    "driver_record": "drivers.csv",
+    "region": "regions.csv",
+    "setting": "settings.csv",
+}
 WIDTHS = {"setting": 2}  # columns that are facts, where not all are
 
 
@@ -47,27 +52,32 @@ def samples() -> tuple[Sample, ...]:
     return (
         Sample(
             id="fraud", title="Card fraud", suffix="csv", program=text_of("fraud/fraud.etalis"),
-            sentence="One card, two withdrawals, two cities too far apart for ten minutes; blocked unless the customer confirms.",
+            sentence="One card, two withdrawals, two cities too far apart for ten "
+            "minutes; blocked unless the customer confirms.",
             events=text_of("fraud/withdrawals.csv"),
         ),
         Sample(
             id="supply", title="Late orders", suffix="jsonl", program=text_of("supply/supply.etalis"),
-            sentence="What does not happen: an order without shipment, a shipment without payment, a reminder in between.",
+            sentence="What does not happen: an order without shipment, a shipment "
+            "without payment, a reminder in between.",
             events=text_of("supply/orders.jsonl"),
         ),
         Sample(
             id="flowers", title="Flower shop", suffix="events", program=flower_program("handover"),
-            sentence="Drivers bid for deliveries, some pass them on; alerts when flowers are fetched or delivered too late.",
+            sentence="Drivers bid for deliveries, some pass them on; alerts when "
+            "flowers are fetched or delivered too late.",
             events=(SHOP / "handover" / "stream.events").read_text(encoding="utf-8"),
         ),
         Sample(
             id="stock", title="Stock rally", suffix="csv", program=text_of("stock/rises.etalis"),
-            sentence="Three rises of a share in a row within a minute, found by rules over rules, and the mean of the last prices.",
+            sentence="Three rises of a share in a row within a minute, found by "
+            "rules over rules, and the mean of the last prices.",
             events=text_of("stock/ticks.csv"),
         ),
         Sample(
             id="sensors", title="Machines and doors", suffix="csv", program=text_of("sensors/sensors.etalis"),
-            sentence="Events that last: a hot measurement during a run, a door open for part of one, a run that meets the next.",
+            sentence="Events that last: a hot measurement during a run, a door "
+            "open for part of one, a run that meets the next.",
             events=text_of("sensors/shift.csv"),
         ),
     )  # fmt: skip
@@ -79,7 +89,10 @@ def text_of(path: str) -> str:
 
 def flower_program(scenario: str) -> str:
     """Return the first three phases of the flower shop, with the tables of a scenario as facts."""
-    rules = [(SHOP / "rules" / f"{name}.etalis").read_text(encoding="utf-8") for name in ("1_bids", "2_assignment", "3_delivery")]
+    rules = [
+        (SHOP / "rules" / f"{name}.etalis").read_text(encoding="utf-8")
+        for name in ("1_bids", "2_assignment", "3_delivery")
+    ]
     facts = [f"% From {file}.\n" + "".join(facts_of(SHOP / scenario / file, name)) for name, file in TABLES.items()]
     return "\n".join([*rules, *facts])
 
@@ -108,7 +121,8 @@ def describe(sample: Sample, folder: Path) -> dict[str, Any]:
     """Return a sample as the page reads it."""
     received, found = run(sample, folder)
     return {
-        "id": sample.id, "title": sample.title, "sentence": sample.sentence, "language": "rules", "policy": sample.policy,
+        "id": sample.id, "title": sample.title, "sentence": sample.sentence,
+        "language": "rules", "policy": sample.policy,
         "program": sample.program, "events": sample.events, "inputs": len(received), "matches": len(found),
         "marks": [place(event) for event in received], "found": [place(event) for event in found],
     }  # fmt: skip
@@ -152,7 +166,8 @@ def describe_shop() -> dict[str, Any]:
         found += [notice for _, notice in taken.told if isinstance(notice, snoop.Result)]
     return {
         "id": "shop", "title": "A shop on the web", "language": "snoop-r", "policy": "",
-        "sentence": "The same title as CD and as DVD, or a book about the band: an expression that other programs register in XML.",
+        "sentence": "The same title as CD and as DVD, or a book about the band: "
+        "an expression that other programs register in XML.",
         "program": EXPRESSION, "events": "".join(json.dumps(signal) + "\n" for signal in signals),
         "inputs": len(signals), "matches": len(found),
         "marks": [[signal["operator"], *[read_moment(str(signal["at"])) // 1_000_000] * 2] for signal in signals],

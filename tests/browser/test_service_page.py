@@ -1,4 +1,4 @@
-"""The page of the service in a real browser, against a server on loopback: what visitors do, by mouse and by keys alone."""
+"""The page of the service in Chromium, against a server on loopback: what visitors do, by mouse and by keys alone."""
 
 from __future__ import annotations
 
@@ -44,13 +44,12 @@ def page(browser: Browser, address: str) -> Browser:
 
 
 def show(browser: Browser, url: str, *, forget: bool = True, **options: Any) -> None:
-    """Open the page, from nowhere so that it is loaded anew; unless told, as in a browser that has not seen it before."""
+    """Open the page anew; unless told, as in a browser that has not seen it before."""
     browser.visit("about:blank", **options)
-    browser.visit(url, **options)
     if forget:
-        browser.value("localStorage.clear(), sessionStorage.clear()")
-        browser.visit("about:blank", **options)
-        browser.visit(url, **options)
+        origin = "/".join(url.split("/")[:3])
+        browser.ask("Storage.clearDataForOrigin", origin=origin, storageTypes="local_storage")
+    browser.visit(url, **options)
     browser.until("document.body.classList.contains('ready')")
 
 
@@ -254,10 +253,12 @@ def test_the_plan_shows_what_waits(page: Browser) -> None:
     page.until("etalis.run.sent === 1")
     click(page, "#tab-plan")
     page.until("document.querySelectorAll('.box').length === 4")
-    assert page.value("[...document.querySelectorAll('.box.head text')].map((each) => each.textContent)[0]") == "pair(X)"
+    assert (
+        page.value("[...document.querySelectorAll('.box.head text')].map((each) => each.textContent)[0]") == "pair(X)"
+    )
     click(page, ".box.head")
-    page.until("document.querySelector('.detail .waits')")
-    assert "a(1)" in text_of(page, ".detail")
+    page.until("document.querySelector('#panel-plan .waits')")
+    assert "a(1)" in text_of(page, "#panel-plan .detail")
     assert page.errors == []
 
 
@@ -274,7 +275,8 @@ def test_a_dropped_file_is_read_and_its_bad_row_marked(page: Browser, name: str,
         "(() => { const data = new DataTransfer();"
         f" data.items.add(new File([{json.dumps(text)}], {json.dumps(name)}));"
         " for (const kind of ['dragenter', 'dragover', 'drop'])"
-        " document.body.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true })); })()"
+        " document.body.dispatchEvent("
+        "new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true })); })()"
     )
     page.until("etalis.events.read.rows.length === 2")
     assert page.value("document.getElementById('drop').hidden")
@@ -285,7 +287,9 @@ def test_a_dropped_file_is_read_and_its_bad_row_marked(page: Browser, name: str,
 
 
 def test_a_row_that_the_service_refuses_is_marked(page: Browser) -> None:
-    write(page, ":- event(a(x: int)). c(X) <- a(X).", [{"event": "a", "at": 1, "x": 1}, {"event": "a", "at": 2, "x": "u"}])
+    write(
+        page, ":- event(a(x: int)). c(X) <- a(X).", [{"event": "a", "at": 1, "x": 1}, {"event": "a", "at": 2, "x": "u"}]
+    )
     run(page)
     assert page.value("etalis.events.editor.problems.map((problem) => problem.line)") == [2]
     assert page.value("etalis.matches.rows.length") == 1
@@ -321,14 +325,25 @@ def test_a_broken_link_says_so(browser: Browser, address: str) -> None:
     assert browser.errors == []
 
 
-@pytest.mark.parametrize("file", ["fraud/withdrawals.csv", "supply/orders.jsonl", "deliveries/day.events", "flower_shop/month/stream.events", "sensors/shift.csv"])  # fmt: skip
+STREAMS = (
+    "fraud/withdrawals.csv",
+    "supply/orders.jsonl",
+    "deliveries/day.events",
+    "flower_shop/month/stream.events",
+    "sensors/shift.csv",
+)
+
+
+@pytest.mark.parametrize("file", STREAMS)
 def test_rows_are_placed_as_the_service_reads_them(page: Browser, file: str) -> None:
     path = ROOT / "examples" / file
     items = read(path, reading_of(etalis.compile("x <- y.").compiled))
     events = [item.event.to_dict() for item in items if isinstance(item, Row)]
     page.value(f"etalis.events.fill({json.dumps(path.read_text(encoding='utf-8'))})")
     placed = page.value("etalis.events.read.rows.map((row) => [row.name, row.start, row.end])")
-    assert placed == [[event["event"], pytest.approx(event["start"], abs=1e-5), pytest.approx(event["end"], abs=1e-5)] for event in events]  # fmt: skip
+    assert [row[0] for row in placed] == [event["event"] for event in events]
+    assert [row[1] for row in placed] == pytest.approx([event["start"] for event in events], abs=1e-5)
+    assert [row[2] for row in placed] == pytest.approx([event["end"] for event in events], abs=1e-5)
     assert page.value("etalis.events.read.bad") == []
 
 
@@ -373,7 +388,7 @@ def test_without_the_service_a_banner_says_so_and_work_goes_on(page: Browser) ->
 
 
 def test_markup_in_data_stays_text(page: Browser) -> None:
-    bad = "<img src=x onerror=\"window.hit=1\"><script>window.hit=1</script>"
+    bad = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>'
     write(page, f"'{bad}'(X) <- a(X) seq b(X).", [{"event": n, "at": t, "x": bad} for n, t in (("a", 1), ("b", 2))])
     run(page)
     page.value("etalis.choose(etalis.matches.rows[0].id); document.getElementById('tab-why').click()")
@@ -388,7 +403,10 @@ def test_no_script_runs_that_is_not_a_file_of_the_page(page: Browser, address: s
     answer = httpx.get(address)
     assert "default-src 'self'" in answer.headers["content-security-policy"]
     assert "unsafe" not in answer.headers["content-security-policy"]
-    page.value("(() => { const s = document.createElement('script'); s.textContent = 'window.hit = 1'; document.body.append(s); })()")  # fmt: skip
+    page.value(
+        "(() => { const s = document.createElement('script'); s.textContent = 'window.hit = 1';"
+        " document.body.append(s); })()"
+    )
     assert page.value("typeof hit") == "undefined"
     page.errors.clear()
 
@@ -399,7 +417,8 @@ def test_a_hundred_thousand_events_move_at_thirty_frames_a_second(page: Browser)
         " document.getElementById('welcome').hidden = true; document.getElementById('no-events').hidden = true;"
         " const lanes = ['a', 'b', 'c', 'd'].map((name) => marks.lane(name, false)), found = marks.lane('e', true);"
         " for (let i = 0; i < 100000; i++) { const lane = i % 50 ? lanes[(i * 7919) % 4] : found;"
-        " marks.add(lane, lane === found ? i - 40 : i, i, { text: 'e' + i, short: '' + i, values: [], start: i, end: i }); }"
+        " const record = { text: 'e' + i, short: '' + i, values: [], start: i, end: i };"
+        " marks.add(lane, lane === found ? i - 40 : i, i, record); }"
         " timeline.fit(); })()"
     )
     assert page.value("etalis.marks.count") == 100_000
@@ -420,6 +439,13 @@ PANNED = """new Promise((done) => {
 })"""
 
 
+# controls that stand out of a narrow window; kinds to filter by and editors are moved sideways
+CUT = """[...document.querySelectorAll('button, select, input')].filter((each) => {
+  const box = each.getBoundingClientRect(), moves = each.closest('.sparks, .editor, .away');
+  return box.width && each.checkVisibility() && !moves && (box.right > 391 || box.left < -1);
+}).map((each) => each.outerHTML.slice(0, 80))"""
+
+
 def test_nothing_is_wider_than_a_phone(browser: Browser, address: str) -> None:
     show(browser, address, width=390, height=844, mobile=True)
     browser.until("document.querySelectorAll('.card').length >= 5")
@@ -429,14 +455,9 @@ def test_nothing_is_wider_than_a_phone(browser: Browser, address: str) -> None:
     for pane in ("program", "events", "expressions", "time", "results"):
         click(browser, f"#phone [data-pane={pane}]")
         assert browser.value("document.documentElement.scrollWidth") == 390
-        cut = browser.value(
-            "[...document.querySelectorAll('button, select, input')].filter((each) => { const box = each.getBoundingClientRect();"
-            " return box.width && each.checkVisibility() && !each.closest('.sparks, .editor, .away') && !each.matches('.away')"
-            " && (box.right > 391 || box.left < -1); }).map((each) => each.outerHTML.slice(0, 80))"
-        )
-        assert cut == [], pane
+        assert browser.value(CUT) == [], pane
         small = browser.value(
-            "[...document.querySelectorAll('#phone button')].filter((each) => each.getBoundingClientRect().height < 44).length"
+            "[...document.querySelectorAll('#phone button')].filter((each) => each.offsetHeight < 44).length"
         )
         assert small == 0
     assert browser.errors == []
@@ -454,9 +475,11 @@ def test_the_theme_is_the_systems_until_one_is_chosen(browser: Browser, address:
     assert browser.value(background) == (light_page if dark else dark_page), "and stays"
 
 
-UNNAMED = """[...document.querySelectorAll('button, input, select, textarea, a, [tabindex="0"], canvas')].filter((each) => {
-  const named = each.getAttribute('aria-label') || each.getAttribute('aria-labelledby') || each.labels?.length || each.innerText?.trim() || each.title || each.closest('label');
-  return each.checkVisibility() && !named;
+UNNAMED = """[...document.querySelectorAll(
+  'button, input, select, textarea, a, [tabindex="0"], canvas'
+)].filter((each) => {
+  const told = ['aria-label', 'aria-labelledby', 'title'].some((name) => each.getAttribute(name));
+  return each.checkVisibility() && !told && !each.labels?.length && !each.innerText?.trim();
 }).map((each) => each.outerHTML.slice(0, 100))"""
 DIM = """(() => { const each = document.activeElement, style = getComputedStyle(each), box = each.closest('.editor');
   const mark = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
@@ -487,5 +510,6 @@ def test_keys_move_the_dividers_and_tabs(page: Browser) -> None:
     assert page.value("document.getElementById('left').offsetWidth") > before
     page.value("document.getElementById('tab-program').focus()")
     page.key("ArrowRight")
-    assert page.value("[document.activeElement.id, document.getElementById('panel-events').hidden]") == ["tab-events", False]  # fmt: skip
+    assert page.value("document.activeElement.id") == "tab-events"
+    assert not page.value("document.getElementById('panel-events').hidden")
     assert page.errors == []

@@ -116,10 +116,9 @@ class Browser:
     def until(self, condition: str, seconds: float = 20) -> Any:
         """Wait until an expression is true; an error in it counts as false."""
         found = self.value(
-            "new Promise((done) => { const late = performance.now() + %d; const look = () => { let found = false;"
-            " try { found = (%s); } catch { }"
+            f"new Promise((done) => {{ const late = performance.now() + {seconds * 1000}; const look = () => {{"
+            f" let found = false; try {{ found = ({condition}); }} catch {{ }}"
             " if (found || performance.now() > late) done(Boolean(found)); else setTimeout(look, 15); }; look(); })"
-            % (seconds * 1000, condition)
         )
         assert found, f"never came true: {condition}; errors: {self.errors}"
         return found

@@ -25,11 +25,13 @@ export class Plan {
 
   /** Draw a plan; when only the counts differ from the last, nothing moves. */
   show({ nodes, links }) {
+    if (!nodes.length) return this.clear();
     const key = JSON.stringify([nodes.map((node) => [node.id, node.label]), links]);
-    this.empty.hidden = nodes.length > 0;
-    this.picture.hidden = !nodes.length;
+    this.empty.hidden = true;
+    this.picture.hidden = false;
     if (key !== this.key) { this.key = key; this.build(nodes, links); }
     for (const node of nodes) this.count(node);
+    return null;
   }
 
   build(nodes, links) {
