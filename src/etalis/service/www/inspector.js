@@ -54,7 +54,7 @@ export class Inspector {
     }
     if (turn !== this.turn) return;
     place.removeAttribute("aria-busy");
-    this.showParts(record, found.inputs().map((input) => this.find({ kind: "received", input })).filter((id) => id !== null));
+    this.showParts(record, found.inputs().map((node) => this.find(node)).filter((id) => id !== null));
     const { root } = found;
     if (!root) return clear(place, el("p", { class: "quiet" }, "Nothing is kept that would explain it."));
     this.left = DEEP;

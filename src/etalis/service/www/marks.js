@@ -87,7 +87,7 @@ export class Marks {
     this.ends[slot] = end;
     this.laneOf[slot] = lane.index;
     this.records[slot] = record;
-    this.rowOf[slot] = start < end ? rowFor(lane, start, end) : 0;
+    this.rowOf[slot] = start < end || lane.longest > 0 ? rowFor(lane, start, end) : 0;
     if (lane.count && end < this.ends[lane.ids[lane.count - 1] % this.size]) lane.sorted = false;
     lane.add(id);
     lane.longest = Math.max(lane.longest, end - start);
