@@ -27,7 +27,7 @@ def bind(host: str, port: int) -> socket.socket:
     """Return a socket that listens; port 0 takes a free one."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio leaves answers waiting
+        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # or asyncio would not set TCP_NODELAY
     except OSError as error:
         hint = "give a name or address of this machine: --host 127.0.0.1"
         raise InputError(Problem("E834", f"there is no host {host}: {error.strerror}", hint=hint)) from None
