@@ -262,6 +262,52 @@ def test_the_plan_shows_what_waits(page: Browser) -> None:
     assert page.errors == []
 
 
+# Other languages
+
+
+def test_queries_run_beside_rules(page: Browser) -> None:
+    query = "PREFIX : <http://ex/> SELECT ?s ?y WHERE { { ?s :price ?x } SEQ { ?s :price ?y } FILTER(?y > ?x) }"
+    rows = [{"at": at, "turtle": f"<http://ex/rose> <http://ex/price> {price} ."} for at, price in ((1, 2), (3, 5))]
+    click(page, "[data-language=ep-sparql]")
+    write(page, query, rows)
+    run(page)
+    assert page.value("etalis.matches.rows.map((row) => [row.start, row.end])") == [[1, 3]]
+    assert "5" in text_of(page, ".rows .attributes")
+    assert page.value("document.querySelectorAll('#program .t-operator').length") >= 4
+    assert page.errors == []
+
+
+def test_an_expression_is_text_and_xml_side_by_side(browser: Browser, address: str) -> None:
+    show(browser, address + "/?sample=shop")
+    browser.until("etalis.expressions.xml?.value.includes('newBook')")
+    browser.value(
+        "(() => { const { xml } = etalis.expressions; xml.area.focus();"
+        " xml.area.value = xml.value.replaceAll('newBook', 'newSong');"
+        " xml.area.dispatchEvent(new Event('input')); })()"
+    )
+    browser.until("etalis.editor.value.includes('shop:newSong(')")
+    browser.value("etalis.editor.area.focus(); etalis.editor.area.select()")
+    browser.type('shop = "http://shop.example/events".\nSEQQ(shop:a(x: X), shop:b(x: X))')
+    browser.until("etalis.editor.problems.length === 1")
+    assert "did you mean SEQ?" in text_of(browser, "#program .problems")
+    assert browser.value("etalis.editor.problems[0].line") == 2
+
+
+def test_registered_expressions_show_leaves_and_their_graph(browser: Browser, address: str) -> None:
+    show(browser, address + "/?sample=shop")
+    run(browser)
+    browser.value("etalis.choose(etalis.matches.rows[0].id)")
+    click(browser, "#tab-why")
+    assert browser.value("document.querySelectorAll('#panel-why .tree button.atom').length") == 2
+    click(browser, "#tab-expressions")
+    browser.until("document.querySelectorAll('.registration').length === 1")
+    assert "1.1 newCD: alive, 2 taken" in text_of(browser, ".registration .leafs")
+    assert browser.value("document.querySelectorAll('#panel-expressions .box').length") == 5
+    assert browser.value("etalis.timeline.parts.length") == 2
+    click(browser, ".registration button")
+    browser.until("document.querySelectorAll('.registration').length === 0")
+
+
 # Files and links
 
 CSV = "event,at,x\na,1,7\nb,2,7\nb,oops,7\n"

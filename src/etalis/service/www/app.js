@@ -41,7 +41,7 @@ const runIt = () => start();
 const editor = new Editor($("program"), { label: "Program", placeholder: "fraud(Card) <-\n    (use(Card, A) seq use(Card, B))\n    within 10 min where A \\= B.", onRun: runIt, onChange: () => changed() });
 const events = new Events($("panel-events"), { onChange: () => eventsChanged(), onRun: runIt, onSend: (row) => sendOne(row), kinds: () => state.kinds });
 const expressions = new Expressions($("panel-expressions"));
-new Lanes($("lanes"), timeline, { choose: (id) => choose(id), why: () => showResult("why", true), askWhyNot: (lane, from, to) => askWhyNot(lane.name, from, to), onDraw: () => paintRange() });
+const lanes = new Lanes($("lanes"), timeline, { choose: (id) => choose(id), why: () => showResult("why", true), askWhyNot: (lane, from, to) => askWhyNot(lane.name, from, to), onDraw: () => paintRange() });
 const matches = new Matches($("panel-matches"), { onChoose: (id) => choose(id), onWhy: () => showResult("why", true), dates, marks });
 const plan = new Plan($("panel-plan"), { onChoose: (node, place) => showNode(node, place) });
 const inspector = new Inspector($("panel-why"), {
@@ -127,6 +127,7 @@ function choose(id, remember = true) {
   if (record) {
     timeline.parts = record.parts ?? [];
     inspector.show(record);
+    lanes.reveal(id);
     say(`${record.text}, ${spanText(record.start, record.end, dates())}`);
     if (remember) history.pushState({ chosen: id }, "");
   } else inspector.idle();

@@ -143,8 +143,9 @@ export class Lanes {
     if (!found) return this.actions.choose(null);
     this.current = found.lane;
     if (found.id !== null) return this.actions.choose(found.id);
-    const time = timeline.timeAt(x), around = Math.max(timeline.span * 0.1, 1e-6);
-    if (found.lane.derived) this.actions.askWhyNot(found.lane, time - around, time + around);
+    const time = timeline.timeAt(x), around = Math.max(timeline.span * 0.1, 1e-6), fine = 10 ** Math.floor(Math.log10(timeline.span / 100));
+    const round = (t) => Number((Math.round(Math.min(Math.max(t, this.marks.low), Math.max(this.marks.high, time)) / fine) * fine).toPrecision(15));
+    if (found.lane.derived) this.actions.askWhyNot(found.lane, round(time - around), round(time + around));
     else this.actions.choose(null);
   }
 
@@ -158,6 +159,14 @@ export class Lanes {
     tip.hidden = false;
     tip.style.left = `${Math.max(Math.min(x + 14, this.timeline.width - tip.offsetWidth - 6), 4)}px`;
     tip.style.top = `${y + 18 + tip.offsetHeight > this.timeline.height ? y - tip.offsetHeight - 10 : y + 18}px`;
+  }
+
+  /** Scroll to the lane of a mark. */
+  reveal(id) {
+    const place = this.timeline.layout().find((each) => each.lane === this.marks.laneFor(id)), room = this.timeline.height - HEAD;
+    if (!place || room <= 0) return;
+    const { scrollTop } = this.list;
+    if (place.top < scrollTop || place.top + place.height > scrollTop + room) this.list.scrollTop = Math.max(place.top + place.height - room, 0);
   }
 
   hideTip() { this.tip.hidden = true; }

@@ -99,7 +99,7 @@ export class Matches {
     const row = el("div", { class: names, role: "row", id: `row-${place}`, "aria-rowindex": place + 2, "aria-selected": String(isChosen), onclick: () => !record.lost && this.onChoose(record.id), ondblclick: () => this.onWhy() },
       el("span", { role: "gridcell", class: "number" }, record.lost ? "–" : String(record.number)),
       el("span", { role: "gridcell", class: "time" }, cellText(record.start, record.end, this.dates(), Math.floor(this.marks.low / 86400) !== Math.floor(this.marks.high / 86400))),
-      el("span", { role: "gridcell", class: "event" }, swatch(this.marks.colourOf(record.kind), true), record.name, told && el("em", {}, told)),
+      el("span", { role: "gridcell", class: "event" }, swatch(this.marks.colourOf(record.kind), true), el("span", {}, record.name), told && el("em", {}, told)),
       el("span", { role: "gridcell", class: "attributes" }, record.values.map(([name, value]) => [el("i", {}, name), " ", valueText(value), "  "])),
       el("span", { role: "gridcell", class: "rule" }, record.rule ?? ""));
     row.style.top = `${place * ROW}px`;

@@ -37,7 +37,7 @@ export function timeOf(value, found) {
 const first = (record, names) => names.find((name) => record[name] !== undefined && record[name] !== null && record[name] !== "");
 
 function place(found, line, record, sent) {
-  const name = record[first(record, ["event", "type", "operator"])];
+  const name = record[first(record, ["event", "type", "operator"])] ?? (record.turtle || record.jsonld ? "rdf" : undefined); // triples
   if (typeof name !== "string" || !name) return found.bad.push({ line, message: "the row names no event" });
   const at = first(record, ["at", "time", "ts"]), from = first(record, ["start"]), to = first(record, ["end"]);
   const both = from !== undefined && to !== undefined && record.at === undefined;
