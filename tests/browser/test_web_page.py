@@ -247,6 +247,22 @@ def test_a_changed_program_greys_what_was_found_and_compares(page: Browser) -> N
     assert page.errors == []
 
 
+LATE = """:- set_flag(out_of_order, on). :- set_flag(ooo_window, 100). :- set_flag(reporting, on_arrival).
+d(X) <- (a(X) seq b(X)) cnot c(X) within 10."""
+
+
+def test_a_match_that_is_taken_back_is_struck(page: Browser) -> None:
+    write(page, LATE, pairs(("a", 1, 1), ("b", 1, 3), ("c", 1, 2), ("a", 2, 20), ("b", 2, 21)))
+    run(page)
+    assert page.value("etalis.matches.rows.map((row) => [row.text, Boolean(row.retracted)])") == [
+        ["d(1)", True],
+        ["d(2)", False],
+    ]
+    page.until("document.querySelectorAll('.row.retracted').length === 1")
+    assert "taken back" in text_of(page, ".row.retracted")
+    assert page.errors == []
+
+
 def test_the_plan_shows_what_waits(page: Browser) -> None:
     write(page, PAIRS, pairs(("a", 1, 1), ("a", 2, 2)))
     click(page, "#step")
@@ -310,6 +326,18 @@ def test_registered_expressions_show_leaves_and_their_graph(browser: Browser, ad
 
 # Files and links
 
+
+def drop(browser: Browser, name: str, text: str) -> None:
+    """Drop a file on the page."""
+    browser.value(
+        "(() => { const data = new DataTransfer();"
+        f" data.items.add(new File([{json.dumps(text)}], {json.dumps(name)}));"
+        " for (const kind of ['dragenter', 'dragover', 'drop'])"
+        " document.body.dispatchEvent("
+        "new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true })); })()"
+    )
+
+
 CSV = "event,at,x\na,1,7\nb,2,7\nb,oops,7\n"
 LINES = '{"event": "a", "at": 1, "x": 7}\n{"event": "b", "at": 2, "x": 7}\nnonsense\n'
 
@@ -317,13 +345,7 @@ LINES = '{"event": "a", "at": 1, "x": 7}\n{"event": "b", "at": 2, "x": 7}\nnonse
 @pytest.mark.parametrize(("name", "text", "line"), [("e.csv", CSV, 4), ("e.jsonl", LINES, 3)], ids=["csv", "jsonl"])
 def test_a_dropped_file_is_read_and_its_bad_row_marked(page: Browser, name: str, text: str, line: int) -> None:
     write(page, PAIRS)
-    page.value(
-        "(() => { const data = new DataTransfer();"
-        f" data.items.add(new File([{json.dumps(text)}], {json.dumps(name)}));"
-        " for (const kind of ['dragenter', 'dragover', 'drop'])"
-        " document.body.dispatchEvent("
-        "new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true })); })()"
-    )
+    drop(page, name, text)
     page.until("etalis.events.read.rows.length === 2")
     assert page.value("document.getElementById('drop').hidden")
     assert page.value("etalis.events.editor.problems.map((problem) => problem.line)") == [line]
@@ -363,6 +385,17 @@ def test_a_link_opens_the_session_unrun(browser: Browser, address: str) -> None:
     assert chosen(browser) == "rally(acme, 100, 105)"
     assert browser.value("[etalis.timeline.view.first, etalis.timeline.view.last]") == [5, 40]
     assert browser.errors == []
+
+
+def test_a_dropped_session_opens_unrun(page: Browser) -> None:
+    kept = {"etalis": 1, "name": "pairs", "language": "rules", "program": PAIRS, "events": '[["a", 1, 1], ["b", 1, 2]]'}
+    drop(page, "pairs.etalis.json", json.dumps(kept))
+    page.until("!document.getElementById('opened').hidden")
+    assert page.value("[etalis.editor.value, etalis.events.read.rows.length, etalis.state.ran]") == [PAIRS, 2, 0]
+    click(page, "#opened .main")
+    page.until("etalis.state.ran === 1")
+    assert page.value("etalis.matches.rows.map((row) => row.text)") == ["pair(1)"]
+    assert page.errors == []
 
 
 def test_a_broken_link_says_so(browser: Browser, address: str) -> None:
@@ -542,6 +575,12 @@ def test_controls_have_names_and_the_focus_is_seen(browser: Browser, address: st
     names = browser.value("[...document.querySelectorAll('[id]')].map((each) => each.id)")
     assert len(names) == len(set(names)), "ids are unique"
     assert browser.value("document.querySelectorAll('[aria-live]').length") == 1
+    referred = browser.value(
+        "[...document.querySelectorAll('[aria-controls], [aria-labelledby]')].flatMap((each) =>"
+        " ['aria-controls', 'aria-labelledby'].map((name) => each.getAttribute(name)).filter(Boolean))"
+    )
+    assert set(referred) - set(names) <= {"dialog-title"}, "what is referred to is there"
+    assert browser.value("document.querySelectorAll('[role=tablist] > :not([role=tab])').length") == 0
     browser.value("document.activeElement.blur()")
     for _ in range(40):
         browser.key("Tab")
