@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import etalis
 from etalis.formats import Bad, Row
 from etalis.formats.json_lines import read_json_lines
-from etalis.service.bodies import READERS, Body, BodyOptions, JsonRows, reading_for
+from etalis.service.bodies import READERS, Body, BodyOptions, JsonRows, KnownEvents
 from etalis.service.host import EngineSpec, Service
 from etalis.service.limits import ServiceLimits
 from helpers.service import LINES, TERMS, URL, lines, served
@@ -214,11 +214,16 @@ TEXTS = st.one_of(
 def test_the_quick_way_reads_what_the_reader_of_files_reads(texts: list[str]) -> None:
     """Both give the same events and refuse the same rows; engines see to types in the same way."""
     program = etalis.compile(PROGRAM)
-    reading = reading_for(program.compiled, BodyOptions(), by_clock=False)
-    body = Body(b"", reading, lambda: 0, False, ServiceLimits())
-    quick = list(JsonRows(body).read(text.encode("utf-8", "surrogatepass") for text in texts))
-    slow = list(read_json_lines(texts, "body", reading))
-    assert [outcome(program, row) for row in quick] == [outcome(program, row) for row in slow]
+    known = KnownEvents(program.compiled, BodyOptions(), by_clock=False)
+    body = Body(b"", known, lambda: 0, False, ServiceLimits())
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    quick = list(JsonRows(body).read_texts(encoded))
+    parts = JsonRows(body).read_lines(b"\n".join(encoded))
+    together = [row for part in parts for row in (part if isinstance(part, list) else [part])]
+    slow = list(read_json_lines(texts, "body", known.reading()))
+    wanted = [outcome(program, row) for row in slow]
+    assert [outcome(program, row) for row in quick] == wanted
+    assert [outcome(program, row) for row in together] == wanted
 
 
 def outcome(program: etalis.Program, row: Any) -> Any:

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from etalis.service.host import EngineSpec, Service
-from etalis.service.limits import ServiceLimits
 from etalis.service.kept import Ended, LostMatches
+from etalis.service.limits import ServiceLimits
 from etalis.service.matches import MatchEntry, MatchLog
 from etalis.service.problems import GoneError
 from etalis.temporal.event import Event

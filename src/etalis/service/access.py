@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
@@ -237,6 +238,7 @@ def _name_of(host: str) -> str:
     return host if host.count(":") > 1 else host.partition(":")[0]
 
 
+@lru_cache(maxsize=100)
 def is_loopback(name: str) -> bool:
     """Tell whether a name or address means this machine alone.
 

@@ -1,20 +1,20 @@
 """A batch of events on its way through an engine: pieces of rows, what they cause, and what was not taken.
 
-Rows are those of `Engine.run` (tuples, events, dicts), or items of readers: `Pause` lets time pass, `Bad` is a row that
-could not be read. Law: whatever the pieces, the engine sees the rows in order, and each match tells the index of the
-row that completed it.
+Rows are those of `Engine.run` (tuples, events, dicts) in lists, or alone: `Pause` lets time pass, `Bad` is a row that
+could not be read, a `NamedRow` is taken once. Law: whatever the pieces, the engine sees the rows in order, and each
+match tells the index of the row that completed it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from operator import length_hint
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
 from etalis.errors import EtalisError
 from etalis.formats import Bad, Pause, exact_seconds
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 PIECE = 1_000  # events that are processed before the next engine has its turn
 _PART, _PART_SECONDS = 100, 0.01  # a piece ends early where its events take long
 
+Found: TypeAlias = tuple[int | None, Event, bool]  # the index of an input, what was found, whether it is that input
+
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
@@ -44,6 +46,29 @@ class NamedRow(NamedTuple):
 
     key: str
     row: Any
+
+
+Part: TypeAlias = list[Any] | NamedRow | Pause | Bad  # rows that engines take as they are, or one that they do not
+_APART = (NamedRow, Pause, Bad)
+
+
+def as_parts(rows: Iterable[Any]) -> Iterator[Part]:
+    """Yield rows in parts of at most a hundred, those that engines do not take alone.
+
+    >>> list(as_parts([("a", 1), ("b", 2), NamedRow("k", ("a", 3)), ("a", 4)]))
+    [[('a', 1), ('b', 2)], NamedRow(key='k', row=('a', 3)), [('a', 4)]]
+    """
+    source: Iterator[Any] = iter(rows)
+    while several := list(islice(source, _PART)):
+        start = 0
+        for place, row in enumerate(several):
+            if isinstance(row, _APART):
+                if place > start:
+                    yield several[start:place]
+                yield row
+                start = place + 1
+        if start < len(several):
+            yield several[start:] if start else several
 
 
 @dataclass(slots=True)
@@ -64,7 +89,7 @@ class _Piece(NamedTuple):
     late: int
     repeated: int
     rejected: list[RejectedRow]
-    found: list[tuple[int | None, Event, bool]]
+    found: list[Found]
     due: int | None
 
 
@@ -72,7 +97,7 @@ class EventBatch:
     """The job that takes rows into an engine; its answer is a `Taken`."""
 
     def __init__(
-        self, engine: HostedEngine, rows: Iterable[Any], answer: asyncio.Future[Taken], *, stamp: int | None,
+        self, engine: HostedEngine, parts: Iterable[Part], answer: asyncio.Future[Taken], *, stamp: int | None,
         matches: bool,
     ) -> None:  # fmt: skip
         self.engine = engine
@@ -80,7 +105,7 @@ class EventBatch:
         self.wants_matches = matches
         self.result = Taken()
         self.stamp = stamp
-        self._rows = iter(rows)
+        self._parts = iter(parts)
         self._index = 0  # of the next row
         self._late = self._repeated = 0
         self._rejected: list[RejectedRow] = []
@@ -91,22 +116,22 @@ class EventBatch:
     def step(self) -> tuple[_Piece, bool]:
         """Take the next rows."""
         self._late, self._repeated, self._rejected = 0, 0, []
-        found: list[tuple[int | None, Event, bool]] = []
+        found: list[Found] = []
         before, more = self._index, True
         self.engine.letters.receive = self._refuse
         until = perf_counter() + _PART_SECONDS
-        while more and self._index - before < PIECE:
-            part = list(islice(self._rows, _PART))
-            more = len(part) == _PART
+        while self._index - before < PIECE and perf_counter() < until:
             try:
+                part = next(self._parts, None)
+                if part is None:
+                    more = False
+                    break
                 self._take(part, found)
             except EtalisError as error:
                 raise _CutShortError(self._piece(before, found), error) from error
-            if perf_counter() > until:
-                break
         return self._piece(before, found), more
 
-    def _piece(self, before: int, found: list[tuple[int | None, Event, bool]]) -> _Piece:
+    def _piece(self, before: int, found: list[Found]) -> _Piece:
         return _Piece(self._index - before, self._late, self._repeated, self._rejected, found, self.engine.next_due())
 
     def _refuse(self, letter: DeadLetter) -> None:
@@ -117,30 +142,27 @@ class EventBatch:
                 RejectedRow(self._place(), f"{letter.name}: {letter.reason}" if letter.name else letter.reason)
             )
 
-    def _take(self, part: list[Any], found: list[tuple[int | None, Event, bool]]) -> None:
-        rows: list[Any] = []
-        for row in part:
-            kind = row.__class__
-            if kind is NamedRow and self.engine.is_new(row.key):
-                row, kind = row.row, row.row.__class__
-            if kind is not Bad and kind is not Pause and kind is not NamedRow:
-                rows.append(row)
-                continue
-            self._run(rows, found)
-            rows = []
-            if kind is Bad:
-                self._rejected.append(RejectedRow(self._index, row.problem.message))
-            elif kind is Pause:
-                found.extend((self._index, event, False) for event in self.engine.advance_now(exact_seconds(row.to)))
-            else:
+    def _take(self, part: Part, found: list[Found]) -> None:
+        match part:
+            case list():
+                self._run(part, found)
+                return
+            case NamedRow(key, row) if self.engine.is_new(key):
+                for each in as_parts((row,)):
+                    self._take(each, found)
+                return
+            case NamedRow():
                 self._repeated += 1
-            self._index += 1
-        self._run(rows, found)
+            case Bad():
+                self._rejected.append(RejectedRow(self._index, part.problem.message))
+            case Pause():
+                found.extend((self._index, event, False) for event in self.engine.advance_now(exact_seconds(part.to)))
+            case _:
+                assert_never(part)
+        self._index += 1
 
-    def _run(self, rows: list[Any], found: list[tuple[int | None, Event, bool]]) -> None:
+    def _run(self, rows: list[Any], found: list[Found]) -> None:
         """Run rows that stand one behind the other through the engine."""
-        if not rows:
-            return
         if self.stamp is not None:
             rows = self.engine.stamped(rows, self.stamp)
         first, total = self._index, len(rows)
@@ -159,7 +181,7 @@ class EventBatch:
         finally:
             self._index = place() + 1
 
-    def _run_followed(self, rows: list[Any], found: list[tuple[int | None, Event, bool]]) -> None:
+    def _run_followed(self, rows: list[Any], found: list[Found]) -> None:
         """Run rows one by one, and note those of received kinds that someone follows."""
         for row in rows:
             at = self._index

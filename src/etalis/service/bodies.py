@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -20,18 +21,18 @@ from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
 from etalis.formats.json_lines import LineReader
 from etalis.formats.row import ARRIVAL, Place, Reading, reading_of
+from etalis.formats.seen import Seen
+from etalis.language.attributes import Notes
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.runtime.state import BEGINNING
-from etalis.service.batches import NamedRow, seconds_of
+from etalis.service.batches import NamedRow, Part, as_parts, seconds_of
+from etalis.service.json_shapes import Shapes
 from etalis.service.limits import ServiceLimits, is_too_deep
 from etalis.service.problems import MalformedError, WrongTypeError
 
 _SOURCE = "body"
-_PLAIN = frozenset({str, int, float})  # values that engines take as they are
-_SIMPLE_TYPES = frozenset({"string", "int", "float", "any"})
-_ROLES = frozenset({"event", "type", "at", "time", "ts", "start", "end", "args", "rule", "sign", "s", "p", "o"})
-_KEY_ENDS = b'":'
+_CHUNK = 1 << 15  # bytes of lines that are read at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class Body:
     """A body of events; `reached` tells the time of the engine, after which events without a time come."""
 
     data: bytes
-    reading: Reading
+    known: KnownEvents
     reached: Callable[[], int]
     by_clock: bool
     limits: ServiceLimits
@@ -57,15 +58,24 @@ class Body:
         return self.data.decode("utf-8-sig", "surrogateescape")
 
 
-def reading_for(program: CompiledProgram, options: BodyOptions, *, by_clock: bool) -> Reading:
-    """Return how the events of a program are read."""
-    time = options.time
-    columns = time if time is None or "," not in time else tuple(time.split(","))
-    found = reading_of(program, event=options.event, time=columns, unit=options.unit)
-    return replace(found, needs_time=not by_clock, retracts=program.settings.revision)
+class KnownEvents:
+    """How the events of a program are read under some options; found once, used by every body."""
+
+    def __init__(self, program: CompiledProgram, options: BodyOptions, *, by_clock: bool) -> None:
+        time = options.time
+        columns = time if time is None or "," not in time else tuple(time.split(","))
+        found = reading_of(program, event=options.event, time=columns, unit=options.unit)
+        self._reading = replace(found, needs_time=not by_clock, retracts=program.settings.revision)
+        self.implied = frozenset(name for name in found.schema if found.is_by_name(name))
+        usual = options == BodyOptions()
+        self.shapes = Shapes(self._reading, self.implied, needs_time=not by_clock) if usual else None
+
+    def reading(self) -> Reading:
+        """Return how a body is read: what is noted of it goes with it."""
+        return replace(self._reading, seen=Seen(), notes=Notes())
 
 
-def read_rows(media: str, body: Body) -> Iterator[Any]:
+def read_parts(media: str, body: Body) -> Iterator[Part]:
     """Yield the rows of a body of some content type, as batches take them."""
     if media not in READERS:
         raise WrongTypeError("E822", f"events do not come as {media or 'a body without a type'}", _TYPES_HINT)
@@ -91,57 +101,50 @@ def _as_input(item: Item, implied: frozenset[str]) -> Any:
     return (event.name, *event.args, at if name is None else Stamp(at, id=name))
 
 
-def _inputs(items: Iterable[Item], body: Body) -> Iterator[Any]:
-    implied = frozenset(name for name in body.reading.schema if body.reading.is_by_name(name))
-    return (_as_input(item, implied) for item in items)
+def _inputs(items: Iterable[Item], body: Body) -> Iterator[Part]:
+    return as_parts(_as_input(item, body.known.implied) for item in items)
 
 
 class JsonRows:
     """Reads JSON texts, each an event: declared events in their usual shape at once, others by `LineReader`."""
 
     def __init__(self, body: Body) -> None:
-        reading = body.reading
-        self.reader = LineReader(_SOURCE, reading)
-        self.reading = reading
-        self.by_clock = body.by_clock
+        self.known = body.known
+        self.shapes = body.known.shapes
         self.limits = body.limits
-        self.implied = frozenset(name for name in reading.schema if reading.is_by_name(name))
-        usual = reading.event is None and reading.time is None and reading.unit == "s"
-        self.names = {
-            name: tuple(attribute for attribute, _ in declared)
-            for name, declared in reading.schema.items()
-            if usual and name not in self.implied and all(_is_simple(*each) for each in declared)
-        }
-        self.decode = msgspec.json.Decoder().decode
+        self._number = 0
 
-    def read(self, texts: Iterable[bytes]) -> Iterator[Any]:
+    @cached_property
+    def _reader(self) -> LineReader:
+        return LineReader(_SOURCE, self.known.reading())
+
+    def read_lines(self, data: bytes) -> Iterator[Part]:
+        """Yield the rows of JSON lines, those of a chunk together."""
+        start = 0
+        while start < len(data):
+            end = data.rfind(b"\n", start, start + _CHUNK) + 1 or data.find(b"\n", start) + 1 or len(data)
+            chunk, start = data[start:end], end
+            rows = None if self.shapes is None else self.shapes.read(chunk)
+            if rows is None:
+                yield from as_parts(self.read_texts(chunk.removesuffix(b"\n").split(b"\n")))
+            elif rows:
+                self._number += len(rows)
+                yield rows
+
+    def read_texts(self, texts: Iterable[bytes]) -> Iterator[Any]:
         """Yield the rows of JSON texts."""
-        decode, names, number = self.decode, self.names, 0
         for text in texts:
-            number += 1
-            try:
-                record = decode(text)
-                if record.__class__ is dict and text.count(_KEY_ENDS) == len(record):  # no name comes twice
-                    name = record["event"]
-                    at = 0 if self.by_clock else record["at"]
-                    attributes = names[name]
-                    values = [record[attribute] for attribute in attributes]
-                    known = len(values) + 1 + ("at" in record)
-                    if len(record) == known and (at.__class__ is str or at.__class__ is int or at.__class__ is float):
-                        for value in values:
-                            if value.__class__ not in _PLAIN:
-                                break
-                        else:
-                            yield (name, *values, at)
-                            continue
-            except (KeyError, TypeError, ValueError, RecursionError, msgspec.DecodeError):
-                pass  # the reader says what is wrong, if anything is
-            refused = self._refuse(number, text)
+            self._number += 1
+            rows = None if self.shapes is None else self.shapes.read(text)
+            if rows is not None:
+                yield from rows
+                continue
+            refused = self._refuse(self._number, text)
             if refused is not None:
                 yield refused
                 continue
-            for item in self.reader.read(number, text.decode("utf-8", "surrogateescape")):
-                yield _as_input(item, self.implied)
+            for item in self._reader.read(self._number, text.decode("utf-8", "surrogateescape")):
+                yield _as_input(item, self.known.implied)
 
     def _refuse(self, number: int, text: bytes) -> Bad | None:
         """Refuse a text that is longer or nested deeper than the limits allow."""
@@ -154,12 +157,8 @@ class JsonRows:
         return Bad(Place(_SOURCE, number), Problem("E824", message, hint="send events with smaller values"))
 
 
-def _is_simple(name: str, kind: str) -> bool:
-    return kind in _SIMPLE_TYPES and name not in _ROLES
-
-
-def _lines(body: Body) -> Iterator[Any]:
-    yield from JsonRows(body).read(body.data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
+def _lines(body: Body) -> Iterator[Part]:
+    yield from JsonRows(body).read_lines(body.data.removeprefix(b"\xef\xbb\xbf"))
 
 
 def raw_items(data: bytes) -> list[bytes]:
@@ -178,21 +177,21 @@ def raw_items(data: bytes) -> list[bytes]:
     return [data]
 
 
-def _json(body: Body) -> Iterator[Any]:
-    yield from JsonRows(body).read(raw_items(body.data))
+def _json(body: Body) -> Iterator[Part]:
+    yield from as_parts(JsonRows(body).read_texts(raw_items(body.data)))
 
 
-def _csv(body: Body) -> Iterator[Any]:
-    yield from _inputs(read_csv(body.text().splitlines(keepends=True), _SOURCE, body.reading), body)
+def _csv(body: Body) -> Iterator[Part]:
+    yield from _inputs(read_csv(body.text().splitlines(keepends=True), _SOURCE, body.known.reading()), body)
 
 
-def _terms(body: Body) -> Iterator[Any]:
+def _terms(body: Body) -> Iterator[Part]:
     reached = body.reached()
     going_on = {} if reached == BEGINNING else {"after": reached}
-    yield from _inputs(read_event_file([body.text()], _SOURCE, body.reading, **going_on), body)
+    yield from _inputs(read_event_file([body.text()], _SOURCE, body.known.reading(), **going_on), body)
 
 
-def _parquet(body: Body) -> Iterator[Any]:
+def _parquet(body: Body) -> Iterator[Part]:
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -202,16 +201,16 @@ def _parquet(body: Body) -> Iterator[Any]:
         file = pyarrow.parquet.ParquetFile(pa.BufferReader(body.data))
         names = file.schema_arrow.names
         batches = file.iter_batches(BATCH)
-        yield from _inputs(read_batches(names, batches, _SOURCE, body.reading), body)
+        yield from _inputs(read_batches(names, batches, _SOURCE, body.known.reading()), body)
     except (pa.ArrowException, OSError) as error:
         raise MalformedError("E402", f"not Parquet: {error}", "send the bytes of a Parquet file") from None
 
 
-def _cloud_events(body: Body) -> Iterator[Any]:
+def _cloud_events(body: Body) -> Iterator[Part]:
     rows = JsonRows(body)
     for text in raw_items(body.data):
         key, event = cloud_event(text)
-        for row in rows.read((event,)):
+        for row in rows.read_texts((event,)):
             yield row if key is None else NamedRow(key, row)
 
 
@@ -240,7 +239,7 @@ def cloud_event(text: bytes) -> tuple[str | None, bytes]:
 
 
 JSON_TYPES = ("application/json", "application/cloudevents+json", "application/cloudevents-batch+json")
-READERS: Mapping[str, Callable[[Body], Iterator[Any]]] = MappingProxyType(
+READERS: Mapping[str, Callable[[Body], Iterator[Part]]] = MappingProxyType(
     {
         "application/x-ndjson": _lines,
         "text/csv": _csv,

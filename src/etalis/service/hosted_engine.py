@@ -17,8 +17,8 @@ from etalis.program import Program
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.reporting.inspection import Waiting
 from etalis.runtime.state import NEVER
-from etalis.service.batches import EventBatch, Taken, seconds_of
-from etalis.service.bodies import Body, BodyOptions, count_rows, read_rows, reading_for
+from etalis.service.batches import EventBatch, Part, Taken, as_parts, seconds_of
+from etalis.service.bodies import Body, BodyOptions, KnownEvents, count_rows, read_parts
 from etalis.service.clock import ServiceClock
 from etalis.service.kept import Kind
 from etalis.service.limits import ServiceLimits
@@ -36,6 +36,7 @@ from etalis.why.partial import PartialMatches
 from etalis.why.why_not import WhyNot
 
 T = TypeVar("T")
+_MOST_WAYS = 20  # to read bodies, that are kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +117,7 @@ class HostedEngine:
         self._home = home
         self.entry = 0  # the last one of the log that was put into the queue
         self._ticked = 0  # the last moment of the clock that was
+        self._known: dict[BodyOptions, KnownEvents] = {}  # how bodies are read
         self._stamp = 0  # the last one given
         self._seen = SeenNames(home.clock.monotonic)
         self._alarm: asyncio.TimerHandle | None = None
@@ -127,27 +129,33 @@ class HostedEngine:
 
     async def take(self, rows: Sequence[Any], matches: bool = True) -> Taken:
         """Take rows in order; those that come meanwhile come after them."""
-        return await self._take(rows, len(rows), {"rows": rows}, matches=matches)
+        return await self._take(as_parts(rows), len(rows), {"rows": rows}, matches=matches)
 
     async def take_body(self, media: str, data: bytes, options: BodyOptions, matches: bool = True) -> Taken:
         """Take the events of a body of some content type."""
-        reading = reading_for(self.program.compiled, options, by_clock=self.by_clock)
-        rows = read_rows(media, Body(data, reading, self.reached, self.by_clock, self._limits))
-        given = {"media": media, "data": data, "options": asdict(options)}
-        return await self._take(rows, count_rows(media, data), given, matches=matches)
+        given = {"media": media, "data": data, "options": (options.event, options.time, options.unit)}
+        return await self._take(self._parts(media, data, options), count_rows(media, data), given, matches=matches)
 
-    def rows_of(self, given: Mapping[str, Any]) -> Iterable[Any]:
-        """Return the rows of an entry of the log."""
+    def _parts(self, media: str, data: bytes, options: BodyOptions) -> Iterable[Part]:
+        """Return the events of a body as they are read."""
+        known = self._known.get(options)
+        if known is None:
+            if len(self._known) >= _MOST_WAYS:
+                self._known.clear()
+            known = self._known[options] = KnownEvents(self.program.compiled, options, by_clock=self.by_clock)
+        return read_parts(media, Body(data, known, self.reached, self.by_clock, self._limits))
+
+    def _parts_again(self, given: Mapping[str, Any]) -> Iterable[Part]:
+        """Return the events of an entry of the log."""
         if "rows" in given:
-            return [tuple(row) if isinstance(row, list) else row for row in given["rows"]]
-        reading = reading_for(self.program.compiled, BodyOptions(**given["options"]), by_clock=self.by_clock)
-        return read_rows(given["media"], Body(given["data"], reading, self.reached, self.by_clock, self._limits))
+            return as_parts(given["rows"])
+        event, time, unit = given["options"]
+        return self._parts(given["media"], given["data"], BodyOptions(event=event, time=time, unit=unit))
 
-    async def _take(self, rows: Iterable[Any], weight: int, given: dict[str, Any], *, matches: bool) -> Taken:
-        self.used = self._clock.monotonic()
+    async def _take(self, parts: Iterable[Part], weight: int, given: dict[str, Any], *, matches: bool) -> Taken:
         answer: asyncio.Future[Taken] = asyncio.get_running_loop().create_future()
         stamp = max(self._clock.now(), self._ticked + 1) if self.by_clock else None
-        batch = EventBatch(self, rows, answer, stamp=stamp, matches=matches)
+        batch = EventBatch(self, parts, answer, stamp=stamp, matches=matches)
         return await self._perform(batch, answer, "events", {**given, "stamp": stamp}, events=weight)
 
     async def _perform(
@@ -355,7 +363,7 @@ class HostedEngine:
         engine = self._engine
         match kind:
             case "events":
-                return EventBatch(self, self.rows_of(data), answer, stamp=data["stamp"], matches=True), answer
+                return EventBatch(self, self._parts_again(data), answer, stamp=data["stamp"], matches=True), answer
             case "advance":
                 return _Changing(self, lambda: engine.advance(to=data["to"]), answer), answer
             case "close":

@@ -86,11 +86,10 @@ class NumberedLog(Generic[E]):
 
     def keep(self, entries: Iterable[E]) -> None:
         """Keep entries, which have the next numbers, and wake up who waits."""
-        before = self.last
-        for entry in entries:
-            self.last = entry.number
-            self._kept.append(entry)
-        if self.last > before:
+        added = list(entries)
+        if added:
+            self._kept.extend(added)
+            self.last = added[-1].number
             self._wake()
 
     def kept(self) -> list[E]:

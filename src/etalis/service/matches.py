@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -20,30 +18,37 @@ from etalis.temporal.event import Event
 from etalis.temporal.json_values import to_text
 
 
-@dataclass(frozen=True)
 class MatchEntry:
     """A match with its number; `by` is the index of the input that completed it, in its body."""
 
-    number: int
-    by: int | None
-    event: Event
-    received: bool
-    kept_since: float
+    __slots__ = ("_json", "by", "event", "kept_since", "number", "received")
+
+    def __init__(self, number: int, by: int | None, event: Event, received: bool, kept_since: float) -> None:
+        self.number = number
+        self.by = by
+        self.event = event
+        self.received = received
+        self.kept_since = kept_since
+        self._json: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"<match {self.number}: {self.event!r}>"
 
     @property
     def sign(self) -> int:
         return self.event.sign
 
-    @cached_property
+    @property
     def kind(self) -> Kind:
         return self.event.name, self.event.kind.arity
 
-    @cached_property
+    @property
     def json(self) -> bytes:
-        """The entry as it is sent: number, by, sign, and the event, flat."""
-        flat = self.event.to_dict()
-        plain = {"number": self.number, "by": self.by, "sign": self.sign, "match": flat}
-        return encode(plain)
+        """The entry as it is sent: number, by, sign, and the event, flat; written once for all readers."""
+        if self._json is None:
+            flat = self.event.to_dict()
+            self._json = encode({"number": self.number, "by": self.by, "sign": self.sign, "match": flat})
+        return self._json
 
     def is_asked_for(self, kinds: Collection[Kind] | None) -> bool:
         """Tell whether a reader of some kinds, or of all that is detected, sees it."""
@@ -73,10 +78,9 @@ class MatchLog(NumberedLog[MatchEntry]):
 
     def add(self, found: Iterable[tuple[int | None, Event, bool]]) -> list[MatchEntry]:
         """Number what was found, and wake up who waits: (index of the input, event, whether it was received)."""
-        now = self._clock()
+        now, first = self._clock(), self.last + 1
         added = [
-            MatchEntry(number, by, event, received, now)
-            for number, (by, event, received) in enumerate(found, self.last + 1)
+            MatchEntry(number, by, event, received, now) for number, (by, event, received) in enumerate(found, first)
         ]
         self.keep(added)
         return added

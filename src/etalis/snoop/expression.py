@@ -15,7 +15,6 @@ from etalis.errors import Span
 
 SNOOP = "http://snoop-r.org"
 NUMBER = "numberToDetect"
-DURATION = "duration"
 Kind: TypeAlias = OneOf["composite", "atomic", "opaque", "external"]
 Mode: TypeAlias = OneOf["use", "bind"]
 Path: TypeAlias = tuple[int, ...]  # places of arguments, from 1; () is the root
@@ -106,6 +105,7 @@ class Operator:
     most: int | None
     parameter: str | None = None
     absent: int | None = None  # which argument must not occur
+    gathered: int | None = None  # which argument is all of its occurrences
 
 
 OPERATORS = {
@@ -117,8 +117,7 @@ OPERATORS = {
         Operator("ALL", 1, None),
         Operator("NOT", 3, 3, absent=2),
         Operator("A", 3, 3, absent=3),
-        Operator("ASTAR", 3, 3),
-        Operator("PLUS", 1, 1, DURATION),
+        Operator("ASTAR", 3, 3, gathered=2),
     )
 }
 CONTEXTS = {

@@ -7,7 +7,7 @@ are microseconds; what a sender wrote is kept beside them, to be echoed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from typing import TypeAlias
 from etalis.errors import DocumentError, EventError, Problem
 from etalis.snoop.detection.results import Contribution
 from etalis.snoop.expression import Expression
+from etalis.snoop.limits import foreign_character
 from etalis.snoop.values import Bound
 from etalis.temporal.interval import EARLIEST, LATEST, to_iso
 from etalis.temporal.time_input import to_instant
@@ -110,12 +111,22 @@ def check_signal(signal: SignalMessage, where: str) -> list[Problem]:
         problems.append(Problem("E876", f"{where} is of a leaf and of a type at once", hint=hint))
     if signal.evaluation is None and signal.tuples:
         problems.append(Problem("E876", f"{where} has bindings, and no leaf", hint="give the evaluation of a leaf"))
+    if any(map(foreign_character, _texts(signal))):
+        hint = "leave it out: results can be written as XML"
+        problems.append(Problem("E893", f"{where} has a character that XML cannot hold", hint=hint))
     if signal.at is not None:
         try:
             read_moment(signal.at)
         except DocumentError as error:
             problems += [Problem(p.code, f"{where}: {p.message}", p.span, p.hint) for p in error.problems]
     return problems
+
+
+def _texts(signal: SignalMessage) -> Iterator[str]:
+    yield from filter(None, (signal.operator, signal.language, signal.evaluation, signal.at, signal.id))
+    for row in (signal.parameters, *signal.tuples):
+        for name, value in row.items():
+            yield from (name, value)
 
 
 def read_moment(text: str) -> int:

@@ -131,7 +131,7 @@ def value_to_plain(value: Any) -> Any:
     """Return the value that the engine holds as plain data.
 
     >>> [value_from_plain(value_to_plain(convert("1", type))) for type in (None, "xsd:integer", "xsd:decimal")]
-    ['1', 1, decimal(1)]
+    ['1', 1, decimal('1')]
     """
     if isinstance(value, Struct):
         return [value.name, value.args[0]]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from etalis.data.values import Value, format_atom
 from etalis.errors import EtalisError, ProgramError
+from etalis.language.flags import SERVICE_MAX_STEPS
 from etalis.service.evaluators.assignment import ProviderFailed
 from etalis.service.evaluators.texts import text_of
 
@@ -65,7 +66,7 @@ def compile_knowledge(text: str) -> Engine:
     """Return an engine that knows a text; refuse one that is no clauses."""
     import etalis
 
-    return etalis.compile(text, name="knowledge").engine()
+    return etalis.compile(text, name="knowledge", max_steps=SERVICE_MAX_STEPS).engine()
 
 
 def _solution(answer: Mapping[str, Value], outputs: tuple[str, ...]) -> Solution:

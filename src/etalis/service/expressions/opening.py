@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,6 +23,7 @@ from etalis.service.outbound.addresses import AddressRules, Resolver, resolve
 from etalis.service.outbound.callbacks import Timing
 from etalis.service.outbound.sender import Sender
 from etalis.service.worker import Worker
+from etalis.temporal.interval import MICROSECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ class SnoopOptions:
     callback_secret: str | None = None  # of clients without tokens
     resolver: Resolver = resolve
     transport: httpx.AsyncBaseTransport | None = None
-    timing: Timing = field(default_factory=Timing)
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 class FollowedEngine(Protocol):
@@ -60,6 +62,7 @@ class OpenedService(Protocol):
 def open_snoop(service: OpenedService, options: SnoopOptions) -> SnoopService:
     """Return the expressions of a service; they start with it."""
     settings = options.settings
+    timing = Timing(lambda: service.clock.now() / MICROSECONDS, options.sleep)
     expressions = Expressions(time=settings.time, lateness=settings.lateness)
     rules = AddressRules(options.hosts, options.plain_hosts, options.networks, resolver=options.resolver)
     sender = Sender(rules, transport=options.transport)
@@ -70,10 +73,10 @@ def open_snoop(service: OpenedService, options: SnoopOptions) -> SnoopService:
 
     prolog = PrologEvaluator(expressions.knowledge, lambda question: snoop.ask(question))
     engines = EngineEvaluator(f"{service.public_url}/engines/", follow)
-    table = EvaluatorTable(prolog, engines, sender, options.providers, options.timing)
+    table = EvaluatorTable(prolog, engines, sender, options.providers, timing)
     snoop = SnoopService(
         service.worker, service.clock, Uris(service.public_url), sender, table, secret_of=secrets(service, options),
-        settings=settings, timing=options.timing, expressions=expressions,
+        settings=settings, timing=timing, expressions=expressions,
     )  # fmt: skip
     return snoop
 

@@ -109,7 +109,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "POST", "/snoop/signals", snoop_calls.signal, "signal", "signal instances, ends and failures",
         takes=SIGNAL_TYPES,
     ),
-    Endpoint("POST", "/snoop/advance", snoop_calls.advance, "signal", "say that nothing earlier is to come", (_DONE,)),
+    Endpoint(
+        "POST", "/snoop/advance", snoop_calls.advance_signals, "signal", "say that nothing earlier is to come", (_DONE,),
+        body=bodies.NewTime, gives=(),
+    ),
     Endpoint("GET", "/snoop/graph", snoop_calls.show_graph, "read", "return the event graph of the expressions"),
     Endpoint(
         "GET", "/snoop/knowledge", snoop_calls.show_knowledge, "read", "return the knowledge of goals", gives=(_TEXT,)

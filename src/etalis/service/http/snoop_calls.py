@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from etalis.errors import EtalisError
 from etalis.service.expressions import describing
+from etalis.service.expressions.hosted_expression import HostedExpression
 from etalis.service.expressions.reading import (
     XML_TYPES,
     decode_text,
@@ -21,6 +22,7 @@ from etalis.service.expressions.reading import (
 )
 from etalis.service.expressions.result_log import ResultEntry
 from etalis.service.expressions.snoop_service import SnoopService, no_expression
+from etalis.service.http.bodies_of_calls import NewTime
 from etalis.service.http.call import JSON, RouteCall, answer, raw_answer
 from etalis.service.http.match_calls import EVENT_STREAM, MOST_AT_ONCE, MOST_WAIT, NumberedStream, first_number
 from etalis.service.kept import Ended, LostMatches
@@ -84,8 +86,12 @@ async def register(call: RouteCall) -> Response:
     else:
         response = answer(messages_json.to_plain_message(made)["registered"], 201)
     response.headers["Location"] = uri
-    response.background = BackgroundTask(snoop.begin, hosted)
+    response.background = BackgroundTask(_begin, snoop, hosted)
     return response
+
+
+async def _begin(snoop: SnoopService, hosted: HostedExpression) -> None:
+    snoop.begin(hosted)
 
 
 @in_its_language
@@ -165,12 +171,9 @@ def write_result_event(event: ResultEntry | LostMatches | Ended) -> bytes:
 
 
 @in_its_language
-async def advance(call: RouteCall) -> Response:
+async def advance_signals(call: RouteCall) -> Response:
     """Say that nothing up to a time is to come."""
-    given = call.read(dict[str, Any]).get("to")
-    if isinstance(given, bool) or not isinstance(given, str | int | float):
-        raise MalformedError("E864", "there is no time `to` in the body", '{"to": "2026-03-02T09:00:00Z"}')
-    await snoop_of(call).advance(read_moment(str(given)))
+    await snoop_of(call).advance(read_moment(str(call.read(NewTime).to)))
     return Response(status_code=204)
 
 

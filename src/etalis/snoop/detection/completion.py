@@ -6,31 +6,28 @@ waits; ANY of n if some constituent can, and those that can or wait are at least
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Container
 
 from etalis.snoop.detection.rules import count_of, parts_of
-from etalis.snoop.expression import Expression, Path
-
-SEQUENCES = {"SEQ": None, "NOT": (0, 2), "A": (0, 1), "ASTAR": (0, 1, 2)}
+from etalis.snoop.expression import OPERATORS, Expression, Path
 
 
-def can_complete(node: Expression, path: Path, alive: Callable[[Path], bool], waits: Callable[[Path], bool]) -> bool:
-    """Tell whether a node can still occur; `waits` tells whether instances of an argument are kept for partners."""
+def can_complete(node: Expression, path: Path, alive: Container[Path], waiting: Container[Path]) -> bool:
+    """Tell whether a node can still occur; `waiting` are the arguments of which instances are kept for partners."""
     if node.is_leaf:
-        return alive(path)
+        return path in alive
     parts = list(parts_of(node, path))
-    can = [can_complete(argument.expression, place, alive, waits) for place, argument in parts]
+    can = [can_complete(argument.expression, place, alive, waiting) for place, argument in parts]
     match node.operator:
         case "OR":
             return any(can)
         case "ANY":
-            ready = sum(able or waits(place) for able, (place, _) in zip(can, parts, strict=True))
+            ready = sum(able or place in waiting for able, (place, _) in zip(can, parts, strict=True))
             return any(can) and ready >= count_of(node)
-        case "PLUS":
-            return can[0]
         case _:
-            chosen = SEQUENCES[node.operator or ""] or range(len(parts))
-            return _can_follow([(can[i], waits(parts[i][0])) for i in chosen])
+            absent = OPERATORS[node.operator or ""].absent
+            told = zip(can, parts, strict=True)
+            return _can_follow([(able, place in waiting) for able, (place, _) in told if place[-1] != absent])
 
 
 def _can_follow(parts: list[tuple[bool, bool]]) -> bool:

@@ -6,7 +6,7 @@ to the first branch only, and of matches that differ in nothing but the branch t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from etalis.temporal.event import Event
 Detected: TypeAlias = tuple[dict[str, Bound], int, int, Contribution]
 Parts: TypeAlias = Mapping[Path, list[Stamped]]
 _ABSENT = "null"
+_LAST = 1 << 62
 
 
 class MatchReader:
@@ -31,7 +32,11 @@ class MatchReader:
         self._variables = translation.variables
         self._leaves = translation.contributing
         self._binders = {
-            name: tuple(i for i, path in enumerate(self._leaves) if name in translation.leaves[path].outputs)
+            name: tuple(
+                i
+                for i, path in enumerate(self._leaves)
+                if name in translation.leaves[path].outputs and path not in translation.gathered
+            )
             for name in translation.variables
         }
         self._outputs = {path: columns.outputs for path, columns in translation.leaves.items()}
@@ -68,27 +73,32 @@ class MatchReader:
 
     # behind it
 
-    def read(self, events: Iterable[Event]) -> Iterator[Detected]:
-        """Yield what the matches of one arrival tell."""
+    def read(self, events: Sequence[Event]) -> Iterator[Detected]:
+        """Yield what the matches of one arrival tell, by the instances that they are of."""
         seen: set[Any] = set()
-        for event in events:
+        for event in sorted(events, key=self._order) if len(events) > 1 else events:
             values, numbers = event.args[: len(self._variables)], event.args[len(self._variables) :]
             parts = self._parts(event, numbers)
-            bindings = {
-                name: bound(value)
+            found = {
+                name: value
                 for name, value in zip(self._variables, values, strict=True)
                 if name in self._told and (value != _ABSENT or any(numbers[i] != _ABSENT for i in self._binders[name]))
             }
-            key = (tuple(sorted(bindings.items(), key=lambda b: b[0])), _without_branches(self._expression, (), parts))
+            key = tuple(found.items()), _without_branches(self._expression, (), parts)
             if key in seen:
                 continue
             seen.add(key)
             (occurrence,) = occurrences(self._expression, (), parts)
+            bindings = {name: bound(value) for name, value in found.items()}
             yield bindings, event.start_time, event.end_time, occurrence
+
+    def _order(self, event: Event) -> Any:
+        told = (_read(cell) for cell in event.args[len(self._variables) :])
+        return [tuple(map(int, found[-1].number.split("."))) if found else (_LAST,) for found in told]
 
     def _parts(self, event: Event, numbers: tuple[Any, ...]) -> Parts:
         """Return the instances that each leaf contributed."""
-        found = {p: [Stamped.read(n)] for p, n in zip(self._leaves, numbers, strict=True) if n != _ABSENT}
+        found = {path: _read(cell) for path, cell in zip(self._leaves, numbers, strict=True) if cell != _ABSENT}
         if self.cumulates:
             for number in event.parts:
                 stamped, paths = self._notes.get(number, (None, ()))
@@ -110,6 +120,13 @@ class MatchReader:
         """Go on from what `notes` has returned."""
         self._pushed, kept = notes
         self._notes = {n: (Stamped.read(text), tuple(map(read_path, paths))) for n, text, paths in kept}
+
+
+def _read(cell: Any) -> list[Stamped]:
+    """Return the instances that the head tells of a leaf: one, those of a list, or none."""
+    if cell == _ABSENT:
+        return []
+    return [Stamped.read(text) for text in cell] if isinstance(cell, tuple) else [Stamped.read(cell)]
 
 
 def result_variables(expression: Expression, variables: Iterable[str]) -> frozenset[str]:

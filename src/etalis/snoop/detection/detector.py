@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from etalis.errors import DocumentError, Problem
 from etalis.snoop.detection.leaf import Discarded, ExpressionLeaf
 from etalis.snoop.detection.leaf_index import LeafIndex
 from etalis.snoop.detection.registration import LeafInstance, Registration
@@ -109,6 +110,8 @@ class Detector:
         """Take instances of a leaf that its provider tells, one for each tuple of bindings."""
         number, leaf = self._next(), registration.leaf(path)
         assert leaf is not None
+        if registration.is_dead(path):
+            return Reception(0, tuple(f"leaf {name_path(path)}: nothing more is expected" for _ in tuples))
         instances, discarded = bind_tuples(leaf, tuples, number, start, None if self.time == "events" else echo)
         fills = [(registration, instances)] if instances else []
         return self._take(fills, len(instances), discarded, at, clock)
@@ -135,10 +138,12 @@ class Detector:
         at: int | None, clock: int | None,
     ) -> Reception:  # fmt: skip
         if self.time == "clock":
-            assert clock is not None
+            assert clock is not None, "what the clock says comes with every signal"
             stamp = clock if self.last is None else max(clock, self.last + 1)
         else:
-            assert at is not None
+            if at is None:
+                hint = "signals are ordered by their own time here: give `at`"
+                raise DocumentError(Problem("E877", "a signal without time", hint=hint))
             stamp = at
             if self.last is not None and stamp < self.last - self.lateness:
                 return Reception(0, discarded, True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Self
 
 from etalis.errors import Problem, SnapshotError
@@ -28,13 +29,16 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 
 _FORMAT = 1
+_EXACT = 1 << 51  # microseconds that a float of seconds tells apart
+_KEYS = {"format", "number", "expression", "provided", "state", "results", "dead", "taken", "notes"}
 
 
 @dataclass(frozen=True, slots=True)
 class LeafInstance:
     """One instance as a registration takes it: which leaves it fills, with the values of their outputs.
 
-    `start` in microseconds, where it began before its stamp; `at` is the time its sender gave, if that is another.
+    These are leaves of one operator and language, or a single one that is fed by its id. `start` in microseconds, where
+    it began before its stamp; `at` is the time its sender gave, if that is another.
     """
 
     number: str
@@ -79,13 +83,22 @@ class RegistrationState:
     waiting: Mapping[Path, int] = field(default_factory=dict)
 
 
+def _seconds(time: int) -> float | Fraction:
+    """Return microseconds as seconds that the engine reads back as the same microseconds."""
+    return to_seconds(time) if -_EXACT < time < _EXACT else Fraction(time, 1_000_000)
+
+
 class Registration:
     """One registered expression and all that waits in it."""
 
     def __init__(
-        self, expression: Expression, number: int, *, provided: Collection[str] = (), most_waiting: int = MOST_WAITING
-    ) -> None:
-        """Register an expression; an RegistrationError says all that is wrong with it."""
+        self, expression: Expression, number: int, *, provided: Collection[str] = (), most_waiting: int = MOST_WAITING,
+        engine: bytes | None = None,
+    ) -> None:  # fmt: skip
+        """Register an expression; a RegistrationError says all that is wrong with it.
+
+        `provided` are the languages that have a provider; `engine` is the snapshot of one to go on from.
+        """
         self.expression = checked(expression)
         self.number = number
         self.leaves: tuple[ExpressionLeaf, ...] = leaves_of(self.expression, provided)
@@ -98,7 +111,7 @@ class Registration:
         self._program = self._translation.program()
         self._reader = MatchReader(self.expression, self._translation)
         self._options = EngineOptions(parts=self._reader.cumulates)
-        self._engine: RuntimeEngine | None = start_engine(self._program, self._options)  # None when all is over
+        self._engine: RuntimeEngine | None = self._start(engine)  # None when all is over
         self._dead: dict[Path, str] = {}
         self._taken: dict[Path, int] = {leaf.path: 0 for leaf in self.leaves}
         self._by_path = {leaf.path: leaf for leaf in self.leaves}
@@ -106,6 +119,12 @@ class Registration:
             if leaf.by_id and leaf.expression.language not in provided:
                 text = f"nobody knows the language {leaf.expression.language}"
                 self.opening += tuple(self.fail(leaf.path, "E896", text))
+
+    def _start(self, data: bytes | None) -> RuntimeEngine | None:
+        """Return a fresh engine, or the one of a snapshot, which is empty when all was over."""
+        if data is None:
+            return start_engine(self._program, self._options)
+        return restore(lambda options: start_engine(self._program, options), [data], self._options) if data else None
 
     def leaf(self, path: Path) -> ExpressionLeaf | None:
         """Return the leaf at a path, None if there is none."""
@@ -137,24 +156,21 @@ class Registration:
         """Take it that a leaf cannot be detected; return the failure of the whole if that is one."""
         return self._lose(path, "failed", code, text)
 
-    def _offer(self, instance: LeafInstance, stamp: int) -> list[Event]:
-        """Push one event for each kind that the instance has leaves in."""
-        assert self._engine is not None
+    def _offer(self, instance: LeafInstance, stamp: int) -> Sequence[Event]:
+        """Push the instance as one event: the leaves that it fills are of one kind."""
+        if self._engine is None or not instance.fills:
+            return ()
         stamped = Stamped(instance.number, stamp if instance.start is None else instance.start, stamp, instance.at)
-        rows: dict[str, list[Any]] = {}
-        for path, values in self._reader.without_repetition(instance.fills).items():
-            columns = self._translation.leaves[path]
-            width = self._translation.widths[columns.kind]
-            row = rows.setdefault(columns.kind, [stamped.write(), *[EMPTY] * (width - 1)])
-            row[columns.first : columns.first + 1 + len(values)] = [FILLED, *values]
+        fills = self._reader.without_repetition(instance.fills)
+        kind = self._translation.leaves[next(iter(fills))].kind
+        row: list[Any] = [stamped.write(), *[EMPTY] * (self._translation.widths[kind] - 1)]
+        for path, values in fills.items():
+            first = self._translation.leaves[path].first
+            row[first : first + 1 + len(values)] = [FILLED, *values]
             self._taken[path] += 1
-        found: list[Event] = []
-        moment = to_seconds(stamp)
-        at = moment if instance.start is None else (to_seconds(instance.start), moment)
-        for kind, row in rows.items():
-            self._reader.note(stamped, instance.fills)
-            found += self._engine.push(kind, *row, at=at)
-        return found
+        self._reader.note(stamped, fills)
+        at = _seconds(stamp) if instance.start is None else (_seconds(instance.start), _seconds(stamp))
+        return self._engine.push(kind, *row, at=at)
 
     def _results_of(self, events: Sequence[Event]) -> list[Result]:
         results = []
@@ -173,9 +189,9 @@ class Registration:
         return [] if self._can_complete() else self._finish([], code, text)
 
     def _can_complete(self) -> bool:
-        waiting = self.waiting()
-        alive = lambda path: path not in self._dead  # noqa: E731
-        return can_complete(self.expression, (), alive, lambda path: waiting.get(path, 0) > 0)
+        alive = {leaf.path for leaf in self.leaves if leaf.path not in self._dead}
+        waiting = {path for path, count in self.waiting().items() if count}
+        return can_complete(self.expression, (), alive, waiting)
 
     def _finish(self, found: list[Result], code: str = "", text: str = "") -> list[Notice]:
         """Tell that nothing more can come: a failure where a leaf failed, else a last result."""
@@ -239,15 +255,15 @@ class Registration:
             state = json.loads(head)
         except ValueError:
             state = None
-        if not isinstance(state, dict) or state.get("format") != _FORMAT:
+        if not isinstance(state, dict) or set(state) != _KEYS or state["format"] != _FORMAT:
             raise SnapshotError(Problem("E898", "these bytes are no snapshot of a registration", hint="take a new one"))
         made = cls(
-            expression_of(state["expression"]), state["number"], provided=state["provided"], most_waiting=most_waiting
-        )
+            expression_of(state["expression"]), state["number"], provided=state["provided"], most_waiting=most_waiting,
+            engine=engine,
+        )  # fmt: skip
+        made.opening = ()
         made.state, made.results = state["state"], state["results"]
         made._dead = {read_path(path): told for path, told in state["dead"].items()}
         made._taken = {read_path(path): count for path, count in state["taken"].items()}
         made._reader.take_notes(state["notes"])
-        if engine:
-            made._engine = restore(lambda options: start_engine(made._program, options), [engine], made._options)
         return made

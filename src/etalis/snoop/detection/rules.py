@@ -17,8 +17,9 @@ from functools import lru_cache, reduce
 
 from etalis.language import syntax as s
 from etalis.language.check.checks import check
+from etalis.language.given_tree import read_tree
 from etalis.runtime.compiled import CompiledProgram, compile_tree
-from etalis.snoop.expression import CONTEXTS, NUMBER, Argument, Expression, Path, contributing_leaves, leaves
+from etalis.snoop.expression import CONTEXTS, NUMBER, OPERATORS, Argument, Expression, Path, contributing_leaves, leaves
 from etalis.snoop.normal_form import outputs_of, used_values
 
 MOST_WAITING = 10_000  # instances that one registration may hold
@@ -43,6 +44,7 @@ class ExpressionProgram:
     tree: s.Tree
     variables: tuple[str, ...]
     contributing: tuple[Path, ...]
+    gathered: frozenset[Path]  # leaves of which the head has the list of all instances
     leaves: Mapping[Path, LeafColumns]
     widths: Mapping[str, int]
 
@@ -53,7 +55,8 @@ class ExpressionProgram:
 
 @lru_cache(maxsize=PROGRAMS)
 def _compiled(tree: s.Tree) -> CompiledProgram:
-    return compile_tree(tree, check(tree))
+    read = read_tree(tree, "SNOOP-R")  # its warnings would tell the client nothing: the expression has been checked
+    return compile_tree(read, check(read))
 
 
 def translate(expression: Expression, *, most_waiting: int = MOST_WAITING) -> ExpressionProgram:
@@ -62,7 +65,8 @@ def translate(expression: Expression, *, most_waiting: int = MOST_WAITING) -> Ex
     found = {path: (leaf, outputs_of(leaf, uses)) for path, leaf in leaves(expression)}
     columns, widths = _columns(found)
     telling = [path for path, _ in contributing_leaves(expression)]
-    told = {name for path in telling for name in found[path][1]}
+    gathered = frozenset(path for path in telling if is_gathered(expression, path))
+    told = {name for path in telling if path not in gathered for name in found[path][1]}
     names = tuple(dict.fromkeys(name for _, outputs in found.values() for name in outputs))
     variables = {name: s.Var(f"V{i}") for i, name in enumerate(names, 1)}
     writer = _Writer(columns, widths, variables, "follows" if expression.time == "points" else "seq")
@@ -76,7 +80,7 @@ def translate(expression: Expression, *, most_waiting: int = MOST_WAITING) -> Ex
         s.SetFlag("shedding", s.Const("oldest")),
     )
     shown = tuple(name for name in names if name in told)
-    return ExpressionProgram(s.Tree((*flags, s.Rule(head, pattern))), shown, tuple(telling), columns, widths)
+    return ExpressionProgram(s.Tree((*flags, s.Rule(head, pattern))), shown, tuple(telling), gathered, columns, widths)
 
 
 def _columns(
@@ -107,10 +111,14 @@ class _Writer:
         self._after = after
         self._anonymous = 0
 
-    def pattern(self, node: Expression, path: Path) -> s.Pattern:
+    def pattern(self, node: Expression, path: Path, mark: str = "") -> s.Pattern:
         if node.is_leaf:
-            return self._leaf(path)
-        parts = [self.pattern(argument.expression, (*path, i)) for i, argument in enumerate(node.arguments, 1)]
+            return self._leaf(path, mark)
+        gathered = OPERATORS[node.operator or ""].gathered
+        parts = [
+            self.pattern(argument.expression, (*path, i), "_each" if i == gathered else "")
+            for i, argument in enumerate(node.arguments, 1)
+        ]
         match node.operator:
             case "OR":
                 return reduce(s.Or, parts)
@@ -120,15 +128,19 @@ class _Writer:
                 return s.AnyOf(count_of(node), tuple(parts))
             case "NOT":
                 return s.Negation("cnot", s.Binary(self._after, parts[0], parts[2]), parts[1])
+            case "ASTAR":
+                instance = s.Var(f"{number_of((*path, 2))}_each")
+                between = s.Aggregate("list", instance, parts[1], s.Var(number_of((*path, 2))))
+                return s.Binary(self._after, s.Binary("seq", parts[0], between), parts[2])
             case "A":
                 return s.Negation("cnot", s.Binary(self._after, parts[0], parts[1]), parts[2])
             case _:
                 raise AssertionError(node.operator)
 
-    def _leaf(self, path: Path) -> s.EventPattern:
+    def _leaf(self, path: Path, mark: str) -> s.EventPattern:
         columns = self._columns[path]
         args: list[s.Term] = [s.Var(f"_#{i}") for i in self._unnamed(self._widths[columns.kind])]
-        args[0] = s.Var(number_of(path))
+        args[0] = s.Var(number_of(path) + mark)
         args[columns.first] = s.Const(FILLED)
         args[columns.first + 1 : columns.first + 1 + len(columns.outputs)] = [
             self._variables[name] for name in columns.outputs
@@ -138,6 +150,14 @@ class _Writer:
     def _unnamed(self, count: int) -> Iterator[int]:
         first, self._anonymous = self._anonymous, self._anonymous + count
         return iter(range(first + 1, first + count + 1))
+
+
+def is_gathered(expression: Expression, path: Path) -> bool:
+    """Tell whether all occurrences of a leaf contribute to a result together."""
+    node = expression
+    for place in path[:-1]:
+        node = node.arguments[place - 1].expression
+    return bool(path) and OPERATORS[node.operator or ""].gathered == path[-1]
 
 
 def number_of(path: Path) -> str:

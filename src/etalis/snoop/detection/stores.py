@@ -1,7 +1,8 @@
 """How many instances wait at each place of an expression.
 
-The plan of the rule has a store for each side of a join. Which part of the expression waits there is told by the
-instances that it carries along, `N1`, `N2_1`, ...: those of the leaves of the part, whatever form the plan gave it.
+The plan of the rule has a store for each side of a join, and for each constituent of an ANY. Which part of the
+expression waits there is told by the instances that it carries along, `N1`, `N2_1`, ...: those of the leaves of the
+part, whatever form the plan gave it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from etalis.snoop.detection.rules import number_of, parts_of
 from etalis.snoop.expression import Expression, Path, leaves
 
 Names: TypeAlias = frozenset[str]
-_SIDES = ("side0", "side1")
 
 
 def count_waiting(expression: Expression, engine: RuntimeEngine) -> dict[Path, int]:
@@ -25,8 +25,8 @@ def count_waiting(expression: Expression, engine: RuntimeEngine) -> dict[Path, i
     What the first two parts of a sequence of three have detected waits at the place of the second.
     """
     counts = count_stores(engine.core.rules)
-    found = dict.fromkeys(_places(expression, ()).values(), 0)
     places = _places(expression, ())
+    found = dict.fromkeys(places.values(), 0)
     for planned, _ in engine.core.rules.rules:
         for names, node, side in _stores(planned.head.body):
             path = places.get(names)
@@ -46,15 +46,15 @@ def _places(node: Expression, path: Path) -> Mapping[Names, Path]:
         before |= names
         if node.operator != "OR":
             found[names] = place
-        if node.operator == "SEQ":
+        if node.operator in ("SEQ", "ASTAR"):
             found[before] = place
         found |= _places(argument.expression, place)
     return found
 
 
 def _stores(node: p.Node) -> Iterator[tuple[Names, int, str]]:
-    if isinstance(node, p.Join):
-        for side, child in zip(_SIDES, (node.left, node.right), strict=True):
-            yield frozenset(name for name in child.exports if name.startswith("N")), id(node), side
-    for child in p.children(node):
+    """Yield the stores of a plan: what is carried along there, the node, the side."""
+    for side, child in enumerate(p.children(node)):
+        place = "operator" if isinstance(node, p.Fold) else f"side{side}"
+        yield frozenset(name for name in child.exports if name.startswith("N")), id(node), place
         yield from _stores(child)

@@ -190,8 +190,8 @@ class Shapes:
 
     def text(self, given: Any, where: str) -> str:
         """Return a text; a number or truth value is its JSON text."""
-        if isinstance(given, bool):
-            return "true" if given else "false"
+        if isinstance(given, bool | int | float):
+            return json.dumps(given)
         if not isinstance(given, str):
             self.note(f"{where} is a text, not {_shown(given)}")
             return ""

@@ -27,10 +27,10 @@ from etalis.snoop.values import Bound, read_bound, write_bound
 
 
 def read_message(data: bytes | str) -> tuple[Message, ...]:
-    """Read a document; `signals` has several messages, an `expression` alone is to be registered."""
+    """Read a document; `signals` and `results` are several messages, an `expression` alone is to be registered."""
     document = XmlDocument(data)
     root = document.root
-    elements = list(root) if name_of(root) == "signals" else [root]
+    elements = list(root) if name_of(root) in ("signals", "results") else [root]
     found = tuple(_message(document, element) for element in elements)
     problems = []
     for number, message in enumerate(found, 1):

@@ -18,7 +18,6 @@ from typing import TypeVar
 from etalis.errors import DocumentError, Problem, Span
 from etalis.language.check.spelling import suggest
 from etalis.snoop.expression import (
-    DURATION,
     NUMBER,
     OPERATORS,
     SNOOP,
@@ -83,10 +82,8 @@ class _Reader:
                     root = replace(root, time=self._name("intervals or points"))
         values = {v.name: v for v in uses}
         root = _with_values(root, values)
-        own = tuple(v for v in root.variables if v.name not in values or v.mode == "use")
-        named = {v.name for v in own}
-        more = (*(v for v in uses if v.name not in named), *own)
-        return replace(root, variables=(*more, *(v for v in chosen if v not in more)))
+        own = (*uses, *(v for v in root.variables if v.name not in values))
+        return replace(root, variables=(*own, *(v for v in chosen if v not in own)))
 
     def _use(self) -> ExpressionVariable:
         variable = self._variable()
@@ -131,8 +128,6 @@ class _Reader:
             span = tokens.token.span
             if tokens.token.kind == "number":
                 parameters.append(Parameter(NUMBER, value=tokens.next().value, span=span))
-            elif tokens.token.kind == "text":
-                parameters.append(Parameter(DURATION, value=tokens.next().value, span=span))
             else:
                 own = tokens.peek().kind == "sign" and tokens.peek().value == "="
                 name = self._name("a name") if own else None

@@ -6,7 +6,7 @@ import json
 import re
 from urllib.parse import urlsplit
 
-from etalis.snoop.expression import DURATION, Expression, Parameter, leaves
+from etalis.snoop.expression import Expression, Parameter, leaves
 from etalis.snoop.markup.json_form import to_json
 from etalis.snoop.markup.read_text import TAIL
 from etalis.snoop.markup.text_tokens import WORD, quote, write_name
@@ -77,12 +77,11 @@ class _Writer:
                 return f"external {json.dumps(to_json(node), ensure_ascii=False)}"
 
     def _composite(self, node: Expression, inset: int) -> str:
-        parts = [p.value or "" for p in node.parameters if p.name != DURATION]
+        parts = [p.value or "" for p in node.parameters]
         names = SIDES if len(node.arguments) == 2 else tuple(map(str, range(1, len(node.arguments) + 1)))
         for argument, usual in zip(node.arguments, names, strict=True):
             own = "" if argument.name == usual else f"{write_name(argument.name or '')} = "
             parts.append(own + self.node(argument.expression, inset + 2))
-        parts += [quote(p.value or "") for p in node.parameters if p.name == DURATION]
         line = f"{node.operator}({', '.join(parts)})"
         if inset + len(line) <= WIDTH and "\n" not in line:
             return line
