@@ -76,7 +76,7 @@ def read_stream(text: str) -> list[tuple[str, Any]]:
     """Return the events of a stream of server-sent events: what each is, and its data."""
     found = []
     for block in text.split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line[1:])
         if "data" in fields:
             found.append((fields.get("event", "message"), json.loads(fields["data"])))
     return found

@@ -14,19 +14,32 @@ from etalis.service.host import EngineSpec, HostedEngine
 from etalis.service.http.bodies_of_calls import NewEngine
 from etalis.service.http.call import RouteCall, answer, raw_answer
 from etalis.service.matches import MatchEntry, encode
-from etalis.service.problems import describe
+from etalis.service.problems import MalformedError, describe
 from etalis.service.programs import kinds_of
+
+TEXT = "text/plain"
+WORDS = ("name", "language", "policy", "time")
 
 
 async def create_engine(call: RouteCall) -> Response:
     """Make an engine of a program."""
-    given = call.read(NewEngine)
+    given = _program_text(call) if call.media == TEXT else call.read(NewEngine)
     engine = await call.service.create(EngineSpec(**msgspec.structs.asdict(given)), call.client)
     made = describe_engine(call, engine) | {
         "kinds": [asdict(kind) for kind in kinds_of(engine.program)],
         "warnings": [describe(problem) for problem in engine.program.problems],
     }
     return answer(made, 201, {"Location": made["url"]})
+
+
+def _program_text(call: RouteCall) -> NewEngine:
+    """Return the engine that a program alone asks for: the rest stands in the query."""
+    given = {name: value for name, value in call.query.items() if name in WORDS}
+    scratch = call.query.get("scratch", "no") in ("yes", "true")
+    try:
+        return NewEngine(program=call.body.decode("utf-8-sig"), scratch=scratch, **given)
+    except UnicodeDecodeError as error:
+        raise MalformedError("E402", f"the program is not UTF-8: {error.reason}", "send UTF-8 text") from None
 
 
 def describe_engine(call: RouteCall, engine: HostedEngine) -> dict[str, Any]:

@@ -64,10 +64,11 @@ def _operation(endpoint: Endpoint, of_shape: dict[type[msgspec.Struct], dict[str
     }
     if endpoint.scope is not None:
         found["security"] = [{"token": [endpoint.scope]}]
+    taken: dict[str, Any] = {media: {} for media in endpoint.takes}
     if endpoint.body is not None:
-        found["requestBody"] = {"required": True, "content": {JSON: {"schema": of_shape[endpoint.body]}}}
-    elif endpoint.takes:
-        found["requestBody"] = {"required": True, "content": {media: {} for media in endpoint.takes}}
+        taken[JSON] = {"schema": of_shape[endpoint.body]}
+    if taken:
+        found["requestBody"] = {"required": True, "content": taken}
     return found
 
 

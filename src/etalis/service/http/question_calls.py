@@ -23,7 +23,7 @@ _MEDIA = {"text": "text/plain", "svg": "image/svg+xml"}
 async def ask(call: RouteCall) -> Response:
     """Return the first answers to a goal."""
     given = call.read(GoalText)
-    found = await engine_of(call).query(given.goal, given.limit + 1)
+    found = await own_engine(call).query(given.goal, given.limit + 1)
     rows = [{name: to_plain(value) for name, value in row.items()} for row in found[: given.limit]]
     return answer({"answers": rows, "more": len(found) > given.limit})
 

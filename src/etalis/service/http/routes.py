@@ -46,7 +46,7 @@ _TEXT, _SVG = "text/plain", "image/svg+xml"
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "POST", "/engines", engine_calls.create_engine, "write", "make an engine of a program", (_MADE,),
-        body=bodies.NewEngine,
+        body=bodies.NewEngine, takes=(engine_calls.TEXT,), query=(*engine_calls.WORDS, "scratch"),
     ),
     Endpoint("GET", "/engines", engine_calls.list_engines, "read", "list the engines"),
     Endpoint("GET", _NAMED, engine_calls.show_engine, "read", "tell of an engine, and of the kinds of its events"),
