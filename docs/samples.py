@@ -14,16 +14,23 @@ from pathlib import Path
 from typing import Any
 
 import etalis
+from etalis import snoop
 from etalis.data.values import format_value
 from etalis.formats import Row, read
 from etalis.formats.row import reading_of
+from etalis.snoop.messages import read_moment
 from etalis.temporal.event import Event
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 TARGET = ROOT / "src" / "etalis" / "service" / "www" / "samples.json"
 SHOP = EXAMPLES / "flower_shop"
-TABLES = {"store_record": "stores.csv", "driver_record": "drivers.csv", "region": "regions.csv", "setting": "settings.csv"}
+TABLES = {
+    "store_record": "stores.csv",
+    "driver_record": "drivers.csv",
+    "region": "regions.csv",
+    "setting": "settings.csv",
+}
 WIDTHS = {"setting": 2}  # columns that are facts, where not all are
 
 
@@ -45,27 +52,32 @@ def samples() -> tuple[Sample, ...]:
     return (
         Sample(
             id="fraud", title="Card fraud", suffix="csv", program=text_of("fraud/fraud.etalis"),
-            sentence="One card, two withdrawals, two cities too far apart for ten minutes; blocked unless the customer confirms.",
+            sentence="One card, two withdrawals, two cities too far apart for ten "
+            "minutes; blocked unless the customer confirms.",
             events=text_of("fraud/withdrawals.csv"),
         ),
         Sample(
             id="supply", title="Late orders", suffix="jsonl", program=text_of("supply/supply.etalis"),
-            sentence="What does not happen: an order without shipment, a shipment without payment, a reminder in between.",
+            sentence="What does not happen: an order without shipment, a shipment "
+            "without payment, a reminder in between.",
             events=text_of("supply/orders.jsonl"),
         ),
         Sample(
             id="flowers", title="Flower shop", suffix="events", program=flower_program("handover"),
-            sentence="Drivers bid for deliveries, some pass them on; alerts when flowers are fetched or delivered too late.",
+            sentence="Drivers bid for deliveries, some pass them on; alerts when "
+            "flowers are fetched or delivered too late.",
             events=(SHOP / "handover" / "stream.events").read_text(encoding="utf-8"),
         ),
         Sample(
             id="stock", title="Stock rally", suffix="csv", program=text_of("stock/rises.etalis"),
-            sentence="Three rises of a share in a row within a minute, found by rules over rules, and the mean of the last prices.",
+            sentence="Three rises of a share in a row within a minute, found by "
+            "rules over rules, and the mean of the last prices.",
             events=text_of("stock/ticks.csv"),
         ),
         Sample(
             id="sensors", title="Machines and doors", suffix="csv", program=text_of("sensors/sensors.etalis"),
-            sentence="Events that last: a hot measurement during a run, a door open for part of one, a run that meets the next.",
+            sentence="Events that last: a hot measurement during a run, a door "
+            "open for part of one, a run that meets the next.",
             events=text_of("sensors/shift.csv"),
         ),
     )  # fmt: skip
@@ -77,7 +89,10 @@ def text_of(path: str) -> str:
 
 def flower_program(scenario: str) -> str:
     """Return the first three phases of the flower shop, with the tables of a scenario as facts."""
-    rules = [(SHOP / "rules" / f"{name}.etalis").read_text(encoding="utf-8") for name in ("1_bids", "2_assignment", "3_delivery")]
+    rules = [
+        (SHOP / "rules" / f"{name}.etalis").read_text(encoding="utf-8")
+        for name in ("1_bids", "2_assignment", "3_delivery")
+    ]
     facts = [f"% From {file}.\n" + "".join(facts_of(SHOP / scenario / file, name)) for name, file in TABLES.items()]
     return "\n".join([*rules, *facts])
 
@@ -106,7 +121,8 @@ def describe(sample: Sample, folder: Path) -> dict[str, Any]:
     """Return a sample as the page reads it."""
     received, found = run(sample, folder)
     return {
-        "id": sample.id, "title": sample.title, "sentence": sample.sentence, "language": "rules", "policy": sample.policy,
+        "id": sample.id, "title": sample.title, "sentence": sample.sentence,
+        "language": "rules", "policy": sample.policy,
         "program": sample.program, "events": sample.events, "inputs": len(received), "matches": len(found),
         "marks": [place(event) for event in received], "found": [place(event) for event in found],
     }  # fmt: skip
@@ -117,9 +133,52 @@ def place(event: Event) -> list[Any]:
     return [event.name, row["start"], row["end"]]
 
 
+SHOP_EVENTS = "http://shop.example/events"
+EXPRESSION = f"""shop = "{SHOP_EVENTS}".
+
+OR(SEQ(shop:newCD(title: T, artist: A),
+       shop:newMusicDVD(title: T, artist: A)),
+   shop:newBook(title: B, about: A))
+  with A = "U2"
+"""
+SIGNALS = (
+    ("newCD", "09:00:00", {"title": "Boy", "artist": "U2"}),
+    ("newCD", "09:04:00", {"title": "Talk on Corners", "artist": "The Corrs"}),
+    ("newCD", "09:10:00", {"title": "War", "artist": "U2"}),
+    ("newMusicDVD", "09:15:00", {"title": "Boy", "artist": "U2"}),
+    ("newBook", "09:21:00", {"title": "Into the Heart", "about": "U2"}),
+    ("newMusicDVD", "09:30:00", {"title": "Talk on Corners", "artist": "The Corrs"}),
+    ("newMusicDVD", "09:36:00", {"title": "War", "artist": "U2"}),
+)
+
+
+def describe_shop() -> dict[str, Any]:
+    """Return 004's shop as the page reads it: an expression of SNOOP-R and signals."""
+    signals = [
+        {"operator": name, "language": SHOP_EVENTS, "at": f"2026-03-02T{at}Z", "parameters": parameters}
+        for name, at, parameters in SIGNALS
+    ]
+    detector = snoop.Detector(time="events")
+    detector.register(snoop.checked(snoop.read_text(EXPRESSION)))
+    found = []
+    for (name, _, parameters), sent in zip(SIGNALS, signals, strict=True):
+        taken = detector.signal(name, SHOP_EVENTS, parameters, at=read_moment(str(sent["at"])))
+        found += [notice for _, notice in taken.told if isinstance(notice, snoop.Result)]
+    return {
+        "id": "shop", "title": "A shop on the web", "language": "snoop-r", "policy": "",
+        "sentence": "The same title as CD and as DVD, or a book about the band: "
+        "an expression that other programs register in XML.",
+        "program": EXPRESSION, "events": "".join(json.dumps(signal) + "\n" for signal in signals),
+        "inputs": len(signals), "matches": len(found),
+        "marks": [[signal["operator"], *[read_moment(str(signal["at"])) // 1_000_000] * 2] for signal in signals],
+        "found": [["result", result.start // 1_000_000, result.end // 1_000_000] for result in found],
+    }  # fmt: skip
+
+
 def write(folder: Path) -> str:
     """Return the text of the file."""
-    return json.dumps({"samples": [describe(sample, folder) for sample in samples()]}, indent=1) + "\n"
+    described = [*(describe(sample, folder) for sample in samples()), describe_shop()]
+    return json.dumps({"samples": described}, indent=1) + "\n"
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ function headers(type) {
 }
 
 async function ask(method, path, body, type, signal, accept) {
-  const options = { method, headers: { ...headers(type), Accept: accept }, signal, cache: "no-store" };
+  const options = { method, headers: { ...headers(type), Accept: accept }, signal, cache: "no-store", keepalive: method === "DELETE" }; // also when the page is left
   if (body !== undefined) options.body = body;
   let answer;
   try {

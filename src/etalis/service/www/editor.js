@@ -9,11 +9,12 @@ const TOKENS = {
   "snoop-r": /(?<comment>%[^\n]*)|(?<text>"(?:[^"\\\n]|\\.)*"?)|(?<number>\b\d+(?:\.\d+)?\b)|(?<word>[A-Za-z_]\w*(?::\w+(?=\())?)|(?<sign>[=:^]+)/g,
   terms: /(?<comment>%[^\n]*)|(?<text>'(?:[^'\\\n]|\\.)*'?|"(?:[^"\\\n]|\\.)*"?)|(?<number>-?\b\d+(?:\.\d+)?\b)|(?<word>\b(?:event|sleep|halt)\b)/g,
   json: /(?<variable>"(?:[^"\\\n]|\\.)*"(?=\s*:))|(?<text>"(?:[^"\\\n]|\\.)*"?)|(?<number>-?\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)|(?<word>\b(?:true|false|null)\b)/gi,
+  xml: /(?<comment><!--[\s\S]*?-->)|(?<text>"[^"<]*"?)|(?<word><\/?[\w:]+|\/?>)|(?<variable>\b[\w:]+(?==))/g,
   csv: /(?<comment>^[^\n]*(?=\n))|(?<text>"(?:[^"]|"")*"?)|(?<number>(?<![\w:.-])-?\d+(?:\.\d+)?(?![\w:.-]))/g,
 };
 const UNITS = /^(us|ms|s|sec|seconds?|min|minutes?|h|hours?|d|days?|weeks?)$/;
 const SPARQL = /^(select|construct|where|filter|prefix|base|from|stream|window|range|step|named|graph|optional|union|minus|seq|equals|during|meets|starts|finishes|not|exists|getduration|getstarttime|getendtime|bind|as|values|group|by|having|order|limit|ask|distinct|a)$/i;
-const SNOOP = /^(OR|SEQ|ANY|ALL|NOT|A|ASTAR|PLUS|with|result|context|time|opaque|points|intervals|recent|chronicle|continuous|cumulative|unrestricted)$/;
+const SNOOP = /^(with|result|context|time|points|intervals|recent|chronicle|continuous|cumulative|unrestricted)$/;
 
 let words = { operators: new Set(), predicates: new Set() };
 /** Give editors the words of the language, as `/language.json` lists them. */
@@ -25,7 +26,7 @@ export function learn({ operators = [], keywords = [], predicates = [] }) {
 function classOf(group, text, language, rest) {
   if (group !== "word") return group;
   if (language === "ep-sparql") return SPARQL.test(text) ? "operator" : "";
-  if (language === "snoop-r") return SNOOP.test(text) ? "operator" : text.includes(":") ? "event" : "";
+  if (language === "snoop-r") return text.includes(":") ? "event" : SNOOP.test(text) || /^\(/.test(rest) ? "operator" : /^[A-Z]/.test(text) ? "variable" : "";
   if (language !== "rules") return "operator";
   if (words.operators.has(text) || words.operators.has(text.replaceAll("?", ""))) return "operator";
   if (UNITS.test(text)) return "number";
@@ -42,6 +43,27 @@ function* tokens(text, language) {
     const name = classOf(group, found[0], language, text.slice(end, end + 8));
     if (name) yield [name, found.index, end];
   }
+}
+
+/** How many letters must change to make one word the other. */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+    row = next;
+  }
+  return row[b.length];
+}
+
+/** The one edit that a hint "did you mean ...?" proposes: the word of the message that is meant, where it stands. */
+export function fixOf(problem, text, [start, end]) {
+  if (problem.fix?.replace !== undefined) return { start, end, replace: problem.fix.replace };
+  const wanted = /^did you mean ([\w-]+)(?:\/\d+)?\?/.exec(problem.hint ?? "")?.[1];
+  if (!wanted) return null;
+  const named = new Set(problem.message.match(/[A-Za-z_][\w-]*/g) ?? []), piece = text.slice(start, Math.max(end, start + 1));
+  const found = [...piece.matchAll(/[A-Za-z_][\w-]*/g)].filter(([word]) => named.has(word) && word !== wanted && distance(word, wanted) <= Math.max(2, wanted.length / 3));
+  return found.length === 1 ? { start: start + found[0].index, end: start + found[0].index + found[0][0].length, replace: wanted } : null;
 }
 
 export class Editor {
@@ -139,15 +161,14 @@ export class Editor {
   }
 
   fixButton(problem) {
-    if (problem.fix?.replace === undefined || this.area.readOnly) return null;
-    return el("button", { type: "button", class: "fix", onclick: () => this.fix(problem) }, `Replace by ${problem.fix.replace || "nothing"}`);
+    const fix = problem.range && !this.area.readOnly && fixOf(problem, this.value, problem.range);
+    return fix && el("button", { type: "button", class: "fix", onclick: () => this.fix(fix) }, fix.replace ? `Replace by ${fix.replace}` : "Remove");
   }
 
-  fix(problem) {
-    const [start, end] = problem.range;
+  fix({ start, end, replace }) {
     this.area.focus();
     this.area.setSelectionRange(start, end);
-    this.insert(problem.fix.replace);
+    this.insert(replace);
   }
 
   next(step) {

@@ -16,10 +16,8 @@ export class Explanation {
   node(n) { return this.nodes.get(n) ?? null; }
   isEvent(node) { return EVENTS.has(node?.kind); }
 
-  /** The numbers of all inputs below the root. */
-  inputs() {
-    return [...this.nodes.values()].filter((node) => node.kind === "received").map((node) => node.input);
-  }
+  /** All inputs below the root. */
+  inputs() { return [...this.nodes.values()].filter((node) => node.kind === "received"); }
 
   /** What a derived event is made of: nodes of events, and texts. */
   premises(node) {

@@ -32,9 +32,9 @@ export class Inspector {
     const rule = record.rule && el("button", { type: "button", class: "link", onclick: () => this.goToRule(record.rule) }, `rule ${record.rule}`);
     const line = record.line && el("button", { type: "button", class: "link", onclick: () => this.goToRule(null, record.line) }, `line ${record.line}`);
     return el("header", { class: "what" },
-      el("h3", {}, swatch(this.marks.lane(record.kind, record.derived).colour, record.derived), el("code", {}, record.text)),
+      el("h3", {}, swatch(this.marks.laneFor(record.id).colour, record.derived), el("code", {}, record.text)),
       el("p", {}, spanText(record.start, record.end, this.dates()), rule && [" · ", rule],
-        record.number !== null && ` · match ${record.number}`, record.input !== null && ` · input ${record.input}`, line && [" · ", line], record.retracted && " · taken back"));
+        record.number !== null && ` · ${record.events ? "result" : "match"} ${record.number}`, record.input !== null && ` · input ${record.input}`, line && [" · ", line], record.retracted && " · taken back"));
   }
 
   /** Show a record; a derived one with its explanation, as soon as the service has told it. */
@@ -42,6 +42,7 @@ export class Inspector {
     const turn = ++this.turn;
     clear(this.host, this.head(record), record.values.length > 0 && el("dl", { class: "values" }, record.values.map(([name, value]) => [el("dt", {}, name), el("dd", {}, valueText(value))])));
     if (!record.derived) return;
+    if (record.events) return this.host.append(el("h4", {}, "Made of"), el("div", { class: "tree" }, el("ul", {}, this.contributed(record.events, [...record.parts]))));
     const place = el("div", { class: "tree", "aria-busy": "true" }, el("p", { class: "quiet" }, "…"));
     this.host.append(place);
     let found;
@@ -53,12 +54,19 @@ export class Inspector {
     }
     if (turn !== this.turn) return;
     place.removeAttribute("aria-busy");
-    this.showParts(record, found.inputs().map((input) => this.find({ kind: "received", input })).filter((id) => id !== null));
+    this.showParts(record, found.inputs().map((node) => this.find(node)).filter((id) => id !== null));
     const { root } = found;
     if (!root) return clear(place, el("p", { class: "quiet" }, "Nothing is kept that would explain it."));
     this.left = DEEP;
     clear(place, root.text && el("pre", { class: "ruletext" }, root.text), el("h4", {}, "Made of"), this.branch(found, found.premises(root), new Set([root.n])),
       !found.complete && el("p", { class: "quiet" }, "What is older than the engine keeps is told by its number alone."));
+  }
+
+  /** The events of a result, nested as its expression. */
+  contributed(node, parts) {
+    if (node.arguments) return el("li", {}, el("code", {}, node.operator), el("ul", {}, node.arguments.map((each) => this.contributed(each, parts))));
+    const id = parts.shift(), record = id === undefined ? null : this.marks.record(id);
+    return el("li", {}, record ? el("button", { type: "button", class: "atom", onclick: () => this.choose(id) }, swatch(this.marks.laneFor(id).colour, false), el("code", {}, record.text)) : el("code", {}, node.operator), el("small", {}, `${node.at ?? node.start} · signal ${node.signal ?? ""}`));
   }
 
   async explanation(record) {

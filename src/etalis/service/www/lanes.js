@@ -42,7 +42,7 @@ export class Lanes {
     const sort = lane.derived ? "derived" : "received";
     lane.counted = el("span", { class: "count" });
     const item = el("li", { class: `lane ${sort}${lane.folded ? " folded" : ""}`, draggable: "true" },
-      el("button", { type: "button", class: "named", "data-lane": lane.index, "aria-expanded": String(!lane.folded), title: `${lane.name}, ${sort}: fold or unfold`, onclick: () => this.fold(lane), onfocus: () => { this.current = lane; } },
+      el("button", { type: "button", class: "named", "data-lane": lane.index, "aria-expanded": String(!lane.folded), title: `${lane.name}, ${sort}: fold or unfold`, onclick: () => this.fold(lane) },
         swatch(lane.colour, lane.derived), el("span", { class: "label" }, lane.name.replace(/\/\d+$/, ""), el("small", {}, /\/\d+$/.exec(lane.name)?.[0])), lane.counted),
       el("button", { type: "button", class: "hide", "aria-label": `Hide ${lane.name}`, title: "Hide", onclick: () => { lane.hidden = true; this.timeline.redraw(); } }, icon("close")));
     item.style.height = `${height}px`;
@@ -143,8 +143,9 @@ export class Lanes {
     if (!found) return this.actions.choose(null);
     this.current = found.lane;
     if (found.id !== null) return this.actions.choose(found.id);
-    const time = timeline.timeAt(x), around = Math.max(timeline.span * 0.1, 1e-6);
-    if (found.lane.derived) this.actions.askWhyNot(found.lane, time - around, time + around);
+    const time = timeline.timeAt(x), around = Math.max(timeline.span * 0.1, 1e-6), fine = 10 ** Math.floor(Math.log10(timeline.span / 100));
+    const round = (t) => Number((Math.round(Math.min(Math.max(t, this.marks.low), Math.max(this.marks.high, time)) / fine) * fine).toPrecision(15));
+    if (found.lane.derived) this.actions.askWhyNot(found.lane, round(time - around), round(time + around));
     else this.actions.choose(null);
   }
 
@@ -160,12 +161,20 @@ export class Lanes {
     tip.style.top = `${y + 18 + tip.offsetHeight > this.timeline.height ? y - tip.offsetHeight - 10 : y + 18}px`;
   }
 
+  /** Scroll to the lane of a mark. */
+  reveal(id) {
+    const place = this.timeline.layout().find((each) => each.lane === this.marks.laneFor(id)), room = this.timeline.height - HEAD;
+    if (!place || room <= 0) return;
+    const { scrollTop } = this.list;
+    if (place.top < scrollTop || place.top + place.height > scrollTop + room) this.list.scrollTop = Math.max(place.top + place.height - room, 0);
+  }
+
   hideTip() { this.tip.hidden = true; }
 
   key(event) {
     const { timeline } = this, lanes = this.marks.shown();
     if (event.ctrlKey || event.metaKey) return;
-    const inButton = event.target.tagName === "BUTTON";
+    const inButton = event.target.tagName === "BUTTON", focused = event.target.dataset.lane;
     const steps = {
       ArrowRight: () => (event.shiftKey ? timeline.pan(80) : this.step(1)),
       ArrowLeft: () => (event.shiftKey ? timeline.pan(-80) : this.step(-1)),
@@ -180,6 +189,7 @@ export class Lanes {
     };
     if (!inButton) steps.Enter = () => (timeline.chosen !== null ? this.actions.why() : this.askHere());
     if (!steps[event.key]) return;
+    if (focused !== undefined) this.current = this.marks.lanes[Number(focused)];
     event.preventDefault();
     event.stopPropagation();
     steps[event.key]();

@@ -77,6 +77,9 @@ export class Marks {
     return lane;
   }
 
+  /** The colour of a derived kind, if it has a lane. */
+  colourOf(name) { return this.byName.get("d:" + name)?.colour ?? 0; }
+
   add(lane, start, end, record) {
     if (this.next === this.size && this.size < LARGEST) this.grow();
     const id = this.next++, slot = id % this.size;
@@ -84,7 +87,7 @@ export class Marks {
     this.ends[slot] = end;
     this.laneOf[slot] = lane.index;
     this.records[slot] = record;
-    this.rowOf[slot] = start < end ? rowFor(lane, start, end) : 0;
+    this.rowOf[slot] = start < end || lane.longest > 0 ? rowFor(lane, start, end) : 0;
     if (lane.count && end < this.ends[lane.ids[lane.count - 1] % this.size]) lane.sorted = false;
     lane.add(id);
     lane.longest = Math.max(lane.longest, end - start);

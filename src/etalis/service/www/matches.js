@@ -78,7 +78,7 @@ export class Matches {
     clear(this.sparks, [...kinds].slice(0, 12).map(([kind, rows]) => {
       const bins = new Array(SPARKS).fill(0);
       for (const row of rows) bins[Math.max(Math.min(Math.floor(((row.end - low) / span) * SPARKS), SPARKS - 1), 0)]++;
-      const most = Math.max(...bins), colour = this.marks.lane(kind, true).colour;
+      const most = Math.max(...bins), colour = this.marks.colourOf(kind);
       return el("button", { type: "button", class: "spark", "aria-pressed": String(this.filter.kind === kind), onclick: () => { this.filter.kind = this.filter.kind === kind ? null : kind; this.update(); } },
         svg("svg", { viewBox: `0 0 ${SPARKS * 2} 14`, class: `kind${colour}`, "aria-hidden": "true" }, bins.map((n, i) => n > 0 && svg("rect", { x: i * 2, width: 1.5, y: 14 - 2 - (12 * n) / most, height: 2 + (12 * n) / most }))),
         kind.replace(/\/\d+$/, ""), el("b", {}, rows.length.toLocaleString("en")));
@@ -99,7 +99,7 @@ export class Matches {
     const row = el("div", { class: names, role: "row", id: `row-${place}`, "aria-rowindex": place + 2, "aria-selected": String(isChosen), onclick: () => !record.lost && this.onChoose(record.id), ondblclick: () => this.onWhy() },
       el("span", { role: "gridcell", class: "number" }, record.lost ? "–" : String(record.number)),
       el("span", { role: "gridcell", class: "time" }, cellText(record.start, record.end, this.dates(), Math.floor(this.marks.low / 86400) !== Math.floor(this.marks.high / 86400))),
-      el("span", { role: "gridcell", class: "event" }, swatch(this.marks.lane(record.kind, true).colour, true), record.name, told && el("em", {}, told)),
+      el("span", { role: "gridcell", class: "event" }, swatch(this.marks.colourOf(record.kind), true), el("span", {}, record.name), told && el("em", {}, told)),
       el("span", { role: "gridcell", class: "attributes" }, record.values.map(([name, value]) => [el("i", {}, name), " ", valueText(value), "  "])),
       el("span", { role: "gridcell", class: "rule" }, record.rule ?? ""));
     row.style.top = `${place * ROW}px`;

@@ -4,13 +4,13 @@ import { clear, el, svg } from "./dom.js";
 const WIDE = 236, LETTER = 6.9, GAP = 26, LAYER = 64, PAD = 16;
 
 export class Plan {
-  constructor(host, { onChoose }) {
+  constructor(host, { onChoose, empty }) {
     this.host = host;
     this.onChoose = onChoose;
     this.nodes = new Map();
-    this.picture = el("div", { class: "plan", tabindex: "0", role: "group", "aria-label": "Plan" });
+    this.picture = el("div", { class: "plan", tabindex: "0", role: "group", "aria-label": empty ? "Event graph" : "Plan" });
     this.detail = el("div", { class: "detail", hidden: true });
-    this.empty = el("p", { class: "nothing" }, "The plan shows how rules are run: where events come in, what is joined, what waits. Run a program to see it.");
+    this.empty = el("p", { class: "nothing" }, empty ?? "The plan shows how rules are run: where events come in, what is joined, what waits. Run a program to see it.");
     host.append(this.picture, this.detail, this.empty);
     this.picture.hidden = true;
   }
@@ -25,11 +25,13 @@ export class Plan {
 
   /** Draw a plan; when only the counts differ from the last, nothing moves. */
   show({ nodes, links }) {
+    if (!nodes.length) return this.clear();
     const key = JSON.stringify([nodes.map((node) => [node.id, node.label]), links]);
-    this.empty.hidden = nodes.length > 0;
-    this.picture.hidden = !nodes.length;
+    this.empty.hidden = true;
+    this.picture.hidden = false;
     if (key !== this.key) { this.key = key; this.build(nodes, links); }
     for (const node of nodes) this.count(node);
+    return null;
   }
 
   build(nodes, links) {

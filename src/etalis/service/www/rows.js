@@ -37,16 +37,16 @@ export function timeOf(value, found) {
 const first = (record, names) => names.find((name) => record[name] !== undefined && record[name] !== null && record[name] !== "");
 
 function place(found, line, record, sent) {
-  const name = record[first(record, ["event", "type"])];
+  const name = record[first(record, ["event", "type", "operator"])] ?? (record.turtle || record.jsonld ? "rdf" : undefined); // triples
   if (typeof name !== "string" || !name) return found.bad.push({ line, message: "the row names no event" });
   const at = first(record, ["at", "time", "ts"]), from = first(record, ["start"]), to = first(record, ["end"]);
   const both = from !== undefined && to !== undefined && record.at === undefined;
   const start = timeOf(both ? record[from] : record[at], found), end = both ? timeOf(record[to], found) : start;
   if (Number.isNaN(start) || Number.isNaN(end)) return found.bad.push({ line, message: "the row has no time that can be read" });
   if (start > end) return found.bad.push({ line, message: "the event ends before it starts" });
-  const own = new Set(["event", "type", "rule", "sign", "number", ...(both ? ["start", "end"] : [at])]);
+  const own = new Set(["event", "type", "rule", "sign", "number", ...(record.parameters ? ["operator", "language", "id"] : []), ...(both ? ["start", "end"] : [at])]);
   const listed = Array.isArray(record.args) ? record.args.map((value, i) => ["a" + (i + 1), value]) : null;
-  const values = new Map(listed ?? Object.entries(record.attributes ?? record).filter(([key]) => !own.has(key)));
+  const values = new Map(listed ?? Object.entries(record.attributes ?? record.parameters ?? record).filter(([key]) => !own.has(key)));
   found.rows.push({ line, name, values, start, end, sent });
 }
 

@@ -3,8 +3,8 @@
 import { Refused, call, stream } from "./api.js";
 import { argsOf, atomText, bodyOf, TYPES } from "./rows.js";
 
-const BATCH = 500;
 const FIRST = 50; // so that the first matches are there soon
+const batch = (all) => Math.min(Math.max(Math.ceil(all / 40), 500), 2500);
 const OWN = new Set(["event", "start", "end", "rule", "sign"]);
 
 export class Run {
@@ -53,7 +53,7 @@ export class Run {
     try {
       if (table) await this.sendTable(table);
       while (this.sent < read.rows.length && !signal.aborted) {
-        await this.send(read, read.rows.slice(this.sent, this.sent + (this.sent ? BATCH : FIRST)));
+        await this.send(read, read.rows.slice(this.sent, this.sent + (this.sent ? batch(read.rows.length) : FIRST)));
         this.on.progress(this.sent, read.rows.length);
       }
       if (close && !signal.aborted) await this.close();
@@ -146,6 +146,12 @@ export class Run {
     if (byNumber !== undefined && (node.end === undefined || this.marks.end(byNumber) === Number(node.end))) return byNumber;
     if (node.atom === undefined) return null;
     return this.byText.get(keyOf(node.atom, Number(node.start), Number(node.end), node.kind !== "received")) ?? null;
+  }
+
+  /** Show records that were found elsewhere. */
+  show(records) {
+    for (const record of records) record.id = this.marks.add(this.marks.lane(record.kind, true), record.start, record.end, record);
+    this.on.records(records);
   }
 
   ask(what, question) {
