@@ -185,7 +185,8 @@ def pattern_shape(pattern: s.Pattern) -> Hashable:
 
     def shape(x: object) -> Hashable:
         if isinstance(x, s.Var):
-            return ("v", numbers.setdefault(x.name, len(numbers)))
+            name = f"_#{len(numbers)}" if x.name.startswith("_#") else x.name  # each of the anonymous is another
+            return ("v", numbers.setdefault(name, len(numbers)))
         if isinstance(x, tuple):
             return tuple(map(shape, x))
         if is_dataclass(x) and not isinstance(x, Span):
