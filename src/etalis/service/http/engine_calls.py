@@ -61,9 +61,10 @@ async def list_engines(call: RouteCall) -> Response:
 
 
 async def show_engine(call: RouteCall) -> Response:
-    """Tell of an engine."""
+    """Tell of an engine: also its program, and the kinds of its events."""
     engine = engine_of(call)
-    return answer(describe_engine(call, engine) | {"kinds": [asdict(kind) for kind in kinds_of(engine.program)]})
+    more = {"program": engine.spec.program, "kinds": [asdict(kind) for kind in kinds_of(engine.program)]}
+    return answer(describe_engine(call, engine) | more)
 
 
 async def delete_engine(call: RouteCall) -> Response:
