@@ -17,9 +17,10 @@ from starlette.types import Receive, Scope, Send
 from etalis.errors import EtalisError, Problem
 from etalis.service.host import Service
 from etalis.service.http.call import RouteCall
+from etalis.service.http.endpoint import Endpoint
 from etalis.service.http.idempotency import FirstAnswers
 from etalis.service.http.openapi import PROBLEM
-from etalis.service.http.routes import ENDPOINTS, Endpoint
+from etalis.service.http.routes import ENDPOINTS
 from etalis.service.lines.tcp import serving_lines
 from etalis.service.lines.websocket import LineSocket
 from etalis.service.matches import encode
