@@ -20,10 +20,11 @@ from etalis.service.host import Service
 from etalis.service.hosted_engine import HostedEngine
 from etalis.service.intake.batches import Taken
 from etalis.service.intake.bodies import BodyOptions
+from etalis.service.kept import Ended, Kind, LostMatches, Subscription
 from etalis.service.lines.dialects import JSON_LINES, Dialect
 from etalis.service.lines.requests import EventText, HttpGreeting, LineRequest, RequestReader, UnreadRequest, VerbCall
 from etalis.service.lines.verbs import Pong, Said
-from etalis.service.matches import Ended, Kind, LostMatches, MatchEntry, Subscription
+from etalis.service.matches import MatchEntry
 from etalis.service.problems import ForbiddenError, MalformedError, TooManyError, UnauthorizedError
 
 MOST_TOGETHER = 1_000  # events that are taken as one batch
@@ -303,7 +304,7 @@ class _Follower:
     """The matches of one engine that the client wants, and what writes them."""
 
     engine: str
-    reader: Subscription
+    reader: Subscription[MatchEntry]
     is_over: bool = False
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 

@@ -19,7 +19,8 @@ from etalis.language import syntax as s
 from etalis.language.check.spelling import suggest
 from etalis.language.printer import print_item, print_term
 from etalis.service.hosted_engine import HostedEngine
-from etalis.service.matches import Kind, read_kinds
+from etalis.service.kept import Kind
+from etalis.service.matches import read_kinds
 from etalis.service.problems import MalformedError
 
 NAME = "<line>"
