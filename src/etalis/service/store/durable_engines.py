@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 from etalis.errors import EtalisError
 from etalis.language.read.imports import Reader
-from etalis.service.hosted_engine import EngineSpec, HostedEngine, MadeEngine
+from etalis.service.engine_parts import EngineSpec, MadeEngine
+from etalis.service.hosted_engine import HostedEngine
 from etalis.service.matches import MatchEntry
 from etalis.service.store.log import Entry, KeptResult, KeptUnit, ServiceLog
 from etalis.service.store.marks import Frozen
