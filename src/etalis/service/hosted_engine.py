@@ -110,7 +110,7 @@ class HostedEngine:
         answer: asyncio.Future[Taken] = asyncio.get_running_loop().create_future()
         stamp = max(self._clock.now(), self._ticked + 1) if self.by_clock else None
         batch = EventBatch(self, parts, answer, stamp=stamp, matches=matches)
-        return await self._perform(batch, answer, "events", {**given, "stamp": stamp}, events=weight)
+        return await self._perform(batch, answer, "events", {**given, "stamp": stamp, "wanted": matches}, events=weight)
 
     async def _perform(
         self, job: Work, answer: asyncio.Future[T], kind: str, data: dict[str, Any], *, events: int = 0
