@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from etalis.errors import DocumentError, Problem
@@ -21,6 +21,7 @@ from etalis.snoop.expression import Argument, Expression, ExpressionVariable, Op
 Plain: TypeAlias = dict[str, Any]
 MOST_BYTES = 1_000_000
 MOST_DEEP = 200
+MOST_PROBLEMS = 100
 _STEPS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 _KEYS = ("operator", "language", "context", "time", "with", "having", "arguments", "literal", "name")
 
@@ -46,8 +47,12 @@ def load_json(data: bytes | str) -> Any:
         if depth > MOST_DEEP:
             raise DocumentError(Problem("E872", f"a document that is nested more than {MOST_DEEP} levels deep"))
     try:
-        return json.loads(raw, object_pairs_hook=_once, parse_constant=_refuse, parse_int=str, parse_float=str)
-    except UnicodeDecodeError:
+        text = raw.decode("utf-8-sig")
+        found = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse, parse_int=str, parse_float=str)
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()  # half a pair of \ud83d\ude00 is no character
+        return found
+    except UnicodeError:
         raise DocumentError(Problem("E870", "the document is not text in UTF-8")) from None
     except json.JSONDecodeError as error:
         message = f"line {error.lineno}, column {error.colno}: {error.msg}"
@@ -168,8 +173,10 @@ class Shapes:
             raise DocumentError(*self.problems)
 
     def note(self, message: str, hint: str | None = None) -> None:
-        """Note that something is out of shape."""
+        """Note that something is out of shape; of very much the first hundred are enough."""
         self.problems.append(Problem("E874", message, hint=hint))
+        if len(self.problems) == MOST_PROBLEMS:
+            self.finish()
 
     def mapping(self, given: Any, where: str, keys: tuple[str, ...] | None = None) -> Plain:
         """Return an object, whose keys may be restricted."""
@@ -207,10 +214,6 @@ class Shapes:
             self.note(f"{where} is {listing(words, 'or')}, not {_shown(given)}")
             return words[0]
         return str(given)
-
-    def each(self, given: Any, where: str, read: Callable[[Any, str], Any]) -> list[Any]:
-        """Return what is read of every item of a list."""
-        return [read(item, f"{where} {number}") for number, item in enumerate(self.items(given, where), 1)]
 
 
 def _shown(given: Any) -> str:
