@@ -60,6 +60,7 @@ CHECKS = (
     pytest_step("fast", *TWO),
     pytest_step("property", *TWO, "--hypothesis-profile=test"),
     pytest_step("docs", selection="docs or jit"),
+    pytest_step("service", *TWO),
 )
 SPARK_CHECK = pytest_step("spark")  # beside the others: its processes wait for each other much of the time
 BROWSER_CHECK = pytest_step("browser")

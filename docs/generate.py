@@ -1,4 +1,4 @@
-"""Fill the tables of language.md from the tables that the program runs on: `python docs/generate.py`.
+"""Fill the tables of language.md and service.md from the tables that the program runs on: `python docs/generate.py`.
 
 A table stands between `<!-- table: name -->` and `<!-- end -->`; a test fails if one differs from its source.
 """
@@ -20,7 +20,8 @@ from etalis.temporal.aggregate import FOLDS, AggregateFunction
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
 from etalis.temporal.relation import RELATIONS, WEAK_RELATIONS, Relation
 
-PAGE = Path(__file__).resolve().parent / "language.md"
+FOLDER = Path(__file__).resolve().parent
+PAGES = [FOLDER / "language.md", FOLDER / "service.md"]
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SAMPLE = (2, 1, 2, 4)
 
@@ -100,6 +101,14 @@ def predicates() -> str:
     return fill_lines(" ".join(words), 160, break_on_hyphens=False) + "\n"
 
 
+def routes() -> str:
+    """The routes of the service; this alone needs its extra."""
+    from etalis.service.http.routes import ENDPOINTS
+
+    shown = [(f"`{row.method} {row.path}`", row.text, row.scope or "") for row in ENDPOINTS]
+    return rows(("call", "what it does", "scope"), *shown)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "priorities": priorities,
     "action_operators": action_operators,
@@ -108,8 +117,10 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "policies": policies,
     "aggregates": aggregates,
     "predicates": predicates,
+    "routes": routes,
 }
 
 
 if __name__ == "__main__":
-    PAGE.write_text(fill(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(fill(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -39,10 +39,10 @@ from etalis.formats.row import reading_of
 from etalis.language.ground_terms import ground
 from etalis.language.read.parser import parse_term
 from etalis.temporal.interval import to_microseconds, to_seconds
-from etalis.temporal.json_values import to_plain, to_text
+from etalis.temporal.json_values import to_text
 from etalis.temporal.time_input import to_instant
 from etalis.why.forms.wording import Wording
-from etalis.why.partial import LIMIT, PartialMatch, PartialMatches
+from etalis.why.partial import LIMIT, PartialMatches
 
 _PAUSE = 0.2  # seconds between two pictures
 _WIDTH = 10  # of a bar
@@ -100,7 +100,7 @@ def watch(
         found = engine.partial(rule, wanted, limit)
         if json:
             for row in found:
-                print(to_text(plain(row)))
+                print(to_text(row.to_dict()))
         else:
             Console().print(draw(engine, found, reading.seen.stamps))
         if bad:
@@ -176,18 +176,3 @@ def bar(share: float) -> str:
     """
     full = int(share * _WIDTH)
     return f"{'█' * full}{'░' * (_WIDTH - full)} {percent(share)}"
-
-
-def plain(row: PartialMatch) -> dict[str, Any]:
-    """Return a partial match as plain data."""
-    return {
-        "rule": row.rule,
-        "bindings": {name: to_plain(value) for name, value in row.bindings.items()},
-        "present": list(row.present),
-        "awaited": list(row.awaited),
-        "open": list(row.open),
-        "share": row.share,
-        "since": row.since,
-        "until": row.until,
-        "parts": list(row.parts),
-    }

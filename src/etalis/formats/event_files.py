@@ -28,7 +28,7 @@ from etalis.temporal.interval import to_microseconds
 TICK = 1_000  # between two events without stamps, in microseconds
 _EXPECTED = "expected event(...), sleep(...) or halt"
 _HALT = Const("halt")
-_SHAPE = "a clause is event(a(1)). or event(a(1), [Start, End]). or sleep(Seconds)."
+_SHAPE = "a clause is event(a(1)). or event(a(1), [Start, End]). or event(a(1), Time). or sleep(Seconds)."
 
 
 @dataclass(slots=True)
@@ -97,8 +97,11 @@ class _Stream:
         match stamp:
             case ListTerm((start, end), None):
                 return self._time(start), self._time(end)
-            case _:
+            case ListTerm():
                 raise InputError(Problem("E404", "expected [start, end] as the stamp", stamp.span, _SHAPE))
+            case _:
+                moment = self._time(stamp)
+                return moment, moment
 
     def _time(self, term: Term) -> int:
         value = to_ground(term)
@@ -116,10 +119,10 @@ class _Stream:
             raise InputError(Problem("E404", message, term.span, hint)) from None
 
 
-def read_event_file(lines: Iterable[str], source: str, reading: Reading) -> Iterator[Item]:
-    """Yield what the clauses of an event file say."""
+def read_event_file(lines: Iterable[str], source: str, reading: Reading, *, after: int = -TICK) -> Iterator[Item]:
+    """Yield what the clauses of an event file say; its clock goes on `after` a moment, in microseconds."""
     text = Source(source, "".join(lines))
-    stream = _Stream(text, reading)
+    stream = _Stream(text, reading, after + TICK)
     for clause, problems, end in read_clauses(text):
         if isinstance(clause, Clause) and clause.body is None:
             assert clause.head.span is not None

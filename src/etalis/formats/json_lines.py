@@ -37,20 +37,35 @@ _SHAPE = 'a line looks like {"event": "a", "at": 1, "args": [2, "x"]}'
 
 def read_json_lines(lines: Iterable[str], source: str, reading: Reading) -> Iterator[Row | Bad]:
     """Yield the rows of a stream of JSON texts, one per line; empty lines are passed over."""
-    records, is_first = Records(reading), True
+    reader = LineReader(source, reading)
     for number, line in enumerate(lines, 1):
+        yield from reader.read(number, line)
+
+
+class LineReader:
+    """Reads the lines of a stream of JSON texts one by one."""
+
+    def __init__(self, source: str, reading: Reading) -> None:
+        self.source = source
+        self.reading = reading
+        self.records = Records(reading)
+        self._is_first = True
+
+    def read(self, number: int, line: str) -> Sequence[Row | Bad]:
+        """Return the rows of a line: one, none of an empty line, several of an element of RDF."""
         text = line.rstrip("\r\n")
         if not text.strip():
-            continue
-        place = Place(source, number, text)
-        if any(mark in text for mark in _MARKS) and (element := _element(text, reading, place)) is not None:
-            yield from element
-            continue
-        if is_first:
-            is_first = False
+            return ()
+        place = Place(self.source, number, text)
+        if any(mark in text for mark in _MARKS):
+            element = _element(text, self.reading, place)
+            if element is not None:
+                return element
+        if self._is_first:
+            self._is_first = False
             with suppress(ValueError, RecursionError):
-                _check_first(json.loads(text), reading)
-        yield read_row(_event, text, records, place=place)
+                _check_first(json.loads(text), self.reading)
+        return (read_row(_event, text, self.records, place=place),)
 
 
 def _element(text: str, reading: Reading, place: Place) -> Sequence[Row | Bad] | None:

@@ -37,12 +37,17 @@ class LaneMark:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One box of a diagram, with a title and lines below it; `details` are seen when pointing at it."""
+    """One box of a diagram, with a title and lines below it; `details` are seen when pointing at it.
+
+    Of a plan it knows the label of its rule, and how many instances wait at it.
+    """
 
     form: str
     title: str
     lines: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
+    rule: str | None = None
+    waiting: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _FINE = re.compile(r"(.*[T ]\d\d:?\d\d:?\d\d)[.,](\d{7,})(.*)", re.ASCII)  # Python would cut these digits off
 _WITH_MICROSECONDS = len("2026-01-31T12:00:00.000000")
 _HUGE = 60  # digits before the point: no time has so many, in any unit
+_FINITE = 1e290  # a double up to which all units are finite
 
 
 class TimeRangeError(ValueError):
@@ -76,6 +77,8 @@ def to_microseconds(amount: object, unit: str = "s") -> int:
             raise ValueError("a truth value is not a time")
         case int():
             return int(amount) * scale.numerator if scale.denominator == 1 else round(int(amount) * scale)
+        case float() if math.isfinite(amount) and abs(amount) > _FINITE:  # as a double, the product would be infinite
+            return round(Fraction(float(amount)) * scale)
         case float() if math.isfinite(amount):
             number = float(amount)
             return round(number * scale.numerator if scale.denominator == 1 else number / scale.denominator)

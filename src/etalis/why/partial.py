@@ -19,6 +19,7 @@ from etalis.runtime.codegen.network import PlannedRule
 from etalis.runtime.limits.expiry import sweep
 from etalis.runtime.ruleset import RuleSet
 from etalis.temporal.interval import to_seconds
+from etalis.temporal.json_values import to_plain
 from etalis.why.asking.options import refuse_below, refuse_rule
 from etalis.why.waiting import Leaf, OpenTest, WaitingInstance, leaves_of, waiting_of
 
@@ -43,6 +44,20 @@ class PartialMatch:
     until: int | float | None
     open: tuple[str, ...] = ()
     parts: tuple[int, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "rule": self.rule,
+            "bindings": {name: to_plain(value) for name, value in self.bindings.items()},
+            "present": list(self.present),
+            "awaited": list(self.awaited),
+            "open": list(self.open),
+            "share": self.share,
+            "since": self.since,
+            "until": self.until,
+            "parts": list(self.parts),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,3 +103,10 @@ def test_the_limits_are_times() -> None:
     assert to_datetime(LATEST) == datetime.max.replace(tzinfo=UTC)
     assert to_time(datetime.min) == to_time("0001-01-01") == EARLIEST
     assert to_time(datetime.max) == to_time("9999-12-31T23:59:59.999999Z") == LATEST
+
+
+@pytest.mark.parametrize("moment", [1.7e302, -1.7e308])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_a_float_beyond_all_times_is_out_of_range(moment: float, unit: str) -> None:
+    with pytest.raises(TimeRangeError):
+        to_time(moment, unit)

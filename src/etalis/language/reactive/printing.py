@@ -22,7 +22,7 @@ from etalis.language.read.pattern import BODY
 _WORD = re.compile(r"[^\W\d]\w*|'(?:[^'\\]|''|\\.)*'")
 _NEVER = re.compile(r"never\b(?!\()")
 _MARKS = ARROWS | {"rule", "rule:", ":", ":-", "-->"}
-_WORDS = frozenset({"skip", "abort", "not", "if", "else", "undo", "do"})
+ACTION_WORDS = frozenset({"skip", "abort", "not", "if", "else", "undo", "do"})
 
 
 class NodePrinter(Protocol):
@@ -156,7 +156,7 @@ def _asked(to: NodePrinter, goal: s.Term, limit: int) -> str:
 def _goal(to: NodePrinter, goal: s.Term) -> str:
     """Write a goal that is a step: what an action or a pattern could be read for is written as a compound."""
     match goal:
-        case s.Const(value=str() as name) if name in to.operators or name.lower() in _WORDS | PATTERN_WORDS:
+        case s.Const(value=str() as name) if name in to.operators or name.lower() in ACTION_WORDS | PATTERN_WORDS:
             return f"{format_atom(name)}()"
         case s.Compound(name=name, args=args) if _is_loose(to.operators, name, len(args)):
             return f"{format_atom(name)}({', '.join(to.term(arg, ARGUMENT) for arg in args)})"

@@ -50,7 +50,7 @@ _QUERIES = frozenset({"prolog", "query", "db"})
 _FORMS: Mapping[str, Callable[[TermReader, ReadPattern], s.Pattern | None]] = MappingProxyType(
     {"iso": read_isolated, "any": read_any_of, "aggregate": read_aggregate, "not": read_not}
 )
-_FORM_WORDS = _QUERIES | frozenset(_FORMS)
+FORM_WORDS = _QUERIES | frozenset(_FORMS)
 # An event of these names and arity two would be an operator in the wrong place.
 _ONLY_INFIX = frozenset({"seq", "forall_seq", "and", "or", "par", "cnot", "fnot", "ntimes", "where", "within"})
 
@@ -225,7 +225,7 @@ class PatternParser:
         if after[1] != "(" or after[2] != end or after[0] != "punct":
             return self._bare(token, after, limit)
         word = value.lower()
-        if word in _FORM_WORDS:
+        if word in FORM_WORDS:
             return self._form(word, token, limit)
         if kind == "var":
             raise wrong_operand(reader, token)

@@ -28,7 +28,7 @@ def draw_plan(explanation: Explanation, counts: Counts | None = None, title: str
     for rule in explanation.rules:
         head = diagram.add(_head(rule, explanation))
         makers.setdefault(rule.made, []).append(head)
-        for number, kind in _add_steps(diagram, rule.body, head, shared, counts):
+        for number, kind in _add_steps(diagram, rule, head, shared, counts):
             readers.setdefault(kind, []).append(number)
     for kind in makers:
         if kind in readers:
@@ -38,22 +38,23 @@ def draw_plan(explanation: Explanation, counts: Counts | None = None, title: str
 
 def _head(rule: DescribedRule, explanation: Explanation) -> Box:
     if rule.hidden:
-        return Box("head", f"reaction {rule.label}".replace("reaction reaction", "reaction"), rule.details)
+        title = f"reaction {rule.label}".replace("reaction reaction", "reaction")
+        return Box("head", title, rule.details, rule=rule.label)
     types = attributes_text(explanation, rule.made)
     lines = (f"rule {rule.label}, {explanation.reported[rule.made]}", *((types,) if types else ()), *rule.details)
-    return Box("head", rule.title, lines)
+    return Box("head", rule.title, lines, rule=rule.label)
 
 
 def _add_steps(
-    diagram: Diagram, body: PlanStep, head: int, shared: dict[int, int], counts: Counts | None
+    diagram: Diagram, rule: DescribedRule, head: int, shared: dict[int, int], counts: Counts | None
 ) -> Iterator[tuple[int, Kind]]:
     """Add the boxes of a rule's steps; yield those that read a kind of event."""
-    waiting = [(PlanInput("", body), head)]
+    waiting = [(PlanInput("", rule.body), head)]
     while waiting:
         part, target = waiting.pop()
         step = part.step
         known = None if step.shared is None else shared.get(step.shared)
-        number = diagram.add(_box(step, counts)) if known is None else known
+        number = diagram.add(_box(step, rule.label, counts)) if known is None else known
         form = "absent" if part.role in _ABSENT else "match"
         diagram.links.append(SceneLink(number, target, part.role, form))
         if known is not None:
@@ -65,16 +66,17 @@ def _add_steps(
         waiting.extend((inner, number) for inner in reversed(step.inputs))
 
 
-def _box(step: PlanStep, counts: Counts | None) -> Box:
+def _box(step: PlanStep, label: str, counts: Counts | None) -> Box:
     kept = [f"keeps of {part.role}: {part.kept}" for part in step.inputs if part.kept is not None]
     if counts is None:
-        return Box(step.form, step.title, (*step.details, *kept))
+        return Box(step.form, step.title, (*step.details, *kept), rule=label)
     places = [(part.role, part.store) for part in step.inputs if part.store and not _keeps_nothing(part)]
     found = [(role, counts.get((id(node), name))) for role, (node, name) in places]
     waiting = [
         f"{number} of {role} {'waits' if number == 1 else 'wait'}" for role, number in found if number is not None
     ]
-    return Box(step.form, step.title, (*waiting, *step.details), tuple(kept))
+    total = sum(number for _, number in found if number is not None) if places else None
+    return Box(step.form, step.title, (*waiting, *step.details), tuple(kept), label, total)
 
 
 def _keeps_nothing(part: PlanInput) -> bool:

@@ -18,6 +18,7 @@ from etalis.snoop.markup.json_form import MOST_BYTES, MOST_DEEP
 
 NAMESPACE = "urn:etalis:snoop-r:1"
 SCHEMA = "snoop-r.xsd"
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PREFIX = f"{{{NAMESPACE}}}"
 _SETTINGS = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 
@@ -102,13 +103,22 @@ def children(element: Any, name: str) -> list[Any]:
     return [each for each in element if name_of(each).lower() == name.lower()]
 
 
+def legal(text: str) -> str:
+    """Return a text without the characters that no XML has: instead of each, one that says so.
+
+    >>> legal("a\x00b")
+    'a\ufffdb'
+    """
+    return _ILLEGAL.sub("\ufffd", text)
+
+
 def make(name: str, attributes: dict[str, str | None], *below: Any, text: str | None = None) -> Any:
     """Return an element of the schema; attributes that are None are left out."""
     element = etree.Element(_PREFIX + name, nsmap={None: NAMESPACE})
     for key, value in attributes.items():
         if value is not None:
-            element.set(key, value)
-    element.text = text
+            element.set(key, legal(value))
+    element.text = None if text is None else legal(text)
     element.extend(below)
     return element
 

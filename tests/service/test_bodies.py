@@ -1,0 +1,280 @@
+"""Bodies: every content type gives the same matches, the quick way reads what the readers of files read."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import etalis
+from etalis.formats import Bad, Row
+from etalis.formats.json_lines import read_json_lines
+from etalis.service.bodies import READERS, Body, BodyOptions, JsonRows, KnownEvents
+from etalis.service.host import EngineSpec, Service
+from etalis.service.limits import ServiceLimits
+from helpers.service import LINES, TERMS, URL, lines, served
+
+PROGRAM = """
+:- event(w(card: string, city: string, amount: float)).
+:- event(n(x: int)).
+fraud(Card, A, B) <- (w(Card, C, A) seq w(Card, D, B)) within 100 where C \\= D.
+many(X) <- n(X) seq n(X).
+other(X) <- free(X).
+"""
+ROWS: list[dict[str, Any]] = [
+    {"event": "w", "card": "c1", "city": "bern", "amount": 5.5, "at": 1},
+    {"event": "w", "card": "c2", "city": "rome", "amount": 7.0, "at": 2.5},
+    {"event": "w", "card": "c1", "city": "rome", "amount": 9.0, "at": 3},
+    {"event": "w", "card": "c2", "city": "oslo", "amount": 1.0, "at": 4},
+]
+
+
+def as_terms(rows: list[dict[str, Any]]) -> str:
+    return "\n".join(
+        f"event(w({row['card']}, {row['city']}, {row['amount']}), [{row['at']}, {row['at']}])." for row in rows
+    )
+
+
+def as_parquet(rows: list[dict[str, Any]]) -> bytes:
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(pa.Table.from_pylist([{**row, "at": float(row["at"])} for row in rows]), sink)
+    return sink.getvalue()
+
+
+def as_cloud_event(number: int, row: dict[str, Any]) -> dict[str, Any]:
+    data = {name: value for name, value in row.items() if name not in ("event", "at")}
+    moment = f"1970-01-01T00:00:{row['at']:04.1f}Z"
+    return {"specversion": "1.0", "id": str(number), "source": "/x", "type": row["event"], "time": moment, "data": data}
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    return "event,card,city,amount,at\n" + "".join(",".join(map(str, row.values())) + "\n" for row in rows)
+
+
+BODIES: dict[str, Any] = {
+    "application/x-ndjson": lines(ROWS),
+    "text/csv": as_csv(ROWS),
+    "text/plain": as_terms(ROWS),
+    "application/json": json.dumps(ROWS),
+    "application/vnd.apache.parquet": as_parquet(ROWS),
+    "application/cloudevents-batch+json": json.dumps([as_cloud_event(i, row) for i, row in enumerate(ROWS)]),
+}
+
+
+def test_every_content_type_gives_the_same_matches() -> None:
+    engine = etalis.compile(PROGRAM).engine()
+    wanted = [match.to_dict() for match in engine.run(ROWS)]
+    assert len(wanted) == 2
+
+    async def run() -> None:
+        async with served() as client:
+            for number, (media, body) in enumerate(BODIES.items()):
+                await client.post("/engines", json={"program": PROGRAM, "name": f"e{number}"})
+                path = f"/engines/e{number}/events"
+                answer = await client.post(path, content=body, headers={"Content-Type": media + "; charset=utf-8"})
+                assert answer.status_code == 200, answer.text
+                found = answer.json()
+                assert (found["taken"], found["rejected"]) == (4, []), media
+                assert [(match["by"], match["match"]) for match in found["matches"]] == list(
+                    zip((2, 3), wanted, strict=True)
+                ), media
+            await client.post("/engines", json={"program": PROGRAM, "name": "single"})
+            for number, row in enumerate(ROWS):
+                body = json.dumps(as_cloud_event(number, row))
+                headers = {"Content-Type": "application/cloudevents+json"}
+                answer = await client.post("/engines/single/events", content=body, headers=headers)
+                assert answer.json()["taken"] == 1
+            kept = (await client.get("/engines/single/matches")).json()["matches"]
+            assert [match["match"] for match in kept] == wanted
+
+    asyncio.run(run())
+    assert {*BODIES, "application/cloudevents+json"} == {*READERS}
+
+
+def test_options_say_how_columns_are_read() -> None:
+    async def run() -> None:
+        async with served() as client:
+            await client.post("/engines", json={"program": PROGRAM, "name": "e"})
+            path = "/engines/e/events?event=w&time=when&unit=ms"
+            csv = "card,city,amount,when\nc1,bern,5,1000\nc1,rome,6,2500\n"
+            answer = (await client.post(path, content=csv, headers={"Content-Type": "text/csv"})).json()
+            assert (answer["taken"], answer["matches"][0]["match"]["end"]) == (2, 2.5)
+            row = {"card": "c1", "city": "oslo", "amount": 1, "when": 3000}
+            answer = (await client.post(path, content=lines([row]), headers=LINES)).json()
+            assert (answer["taken"], answer["matches"][0]["match"]["end"]) == (1, 3)
+            wrong = await client.post("/engines/e/events?unit=x", content="", headers=LINES)
+            assert (wrong.status_code, wrong.json()["problems"][0]["code"]) == (422, "E407")
+
+    asyncio.run(run())
+
+
+def test_cloud_events_are_taken_once() -> None:
+    async def run() -> None:
+        async with served() as client:
+            await client.post("/engines", json={"program": PROGRAM, "name": "e"})
+            body = json.dumps([as_cloud_event(0, ROWS[0])] * 2)
+            headers = {"Content-Type": "application/cloudevents-batch+json"}
+            for taken, repeated in ((1, 1), (0, 2)):
+                answer = (await client.post("/engines/e/events", content=body, headers=headers)).json()
+                assert (answer["taken"], answer["repeated"]) == (taken, repeated)
+
+    asyncio.run(run())
+
+
+def test_terms_without_times_follow_each_other_over_bodies() -> None:
+    async def run() -> None:
+        async with served() as client:
+            program = "c(X, Y) <- a(X) seq b(Y). lone(X) <- a(X) seq (not b(_) within 5)."
+            await client.post("/engines", json={"program": program, "name": "e"})
+            path = "/engines/e/events"
+            for body, wanted in (
+                ("event(a(1)).", []),
+                ("event(b(2)).", ["c"]),
+                ("event(a(3)). sleep(7). event(z).", ["lone"]),
+                ("event(q", None),
+            ):
+                answer = (await client.post(path, content=body, headers=TERMS)).json()
+                if wanted is None:
+                    assert len(answer["rejected"]) == 1
+                else:
+                    assert [match["match"]["event"] for match in answer["matches"]] == wanted
+
+    asyncio.run(run())
+
+
+def test_what_is_no_body_of_events_is_refused() -> None:
+    async def run() -> None:
+        async with served(limits=ServiceLimits(line=200, depth=5)) as client:
+            await client.post("/engines", json={"program": PROGRAM, "name": "e"})
+            path = "/engines/e/events"
+            for media, body, status in (
+                ("application/json", "{", 400),
+                ("application/json", "[1,", 400),
+                ("application/json", "[" * 100_000, 400),
+                ("application/vnd.apache.parquet", "x", 400),
+                ("application/x-www-form-urlencoded", "a=b", 415),
+                ("text/csv", "", 422),
+                ("text/csv", "a,b\n1,2\n", 422),
+            ):
+                answer = await client.post(path, content=body, headers={"Content-Type": media})
+                assert answer.status_code == status, (media, body[:9], answer.text)
+                assert answer.headers["content-type"] == "application/problem+json"
+                assert answer.json()["problems"][0]["code"].startswith("E")
+            for body in (
+                "x" * 300,
+                '{"event": "free", "args": [[[[[[[]]]]]]], "at": 1}',
+                "\ufffe",
+                '{"a": 1e999}',
+                "[]",
+            ):
+                answer = await client.post(path, content=body, headers=LINES)
+                assert (answer.status_code, len(answer.json()["rejected"])) == (200, 1), body[:9]
+            assert (await client.post(path, content="x")).status_code == 415
+
+    asyncio.run(run())
+
+
+SCALARS = st.one_of(
+    st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=4), st.none(),
+    st.booleans(), st.just({"name": "f", "args": [1]}), st.lists(st.integers(), max_size=2),
+)  # fmt: skip
+RECORDS = st.one_of(
+    st.fixed_dictionaries(
+        {"event": st.sampled_from(["w", "n", "free", "zz"]), "at": st.one_of(st.integers(0, 9), SCALARS)},
+        optional=dict.fromkeys(("card", "city", "amount", "x", "X", "a1", "time", "rule", "type"), SCALARS),
+    ),
+    st.fixed_dictionaries(
+        {"event": st.just("w"), "card": st.text(max_size=2), "city": st.text(max_size=2),
+         "amount": st.one_of(st.integers(-9, 9), st.floats(-9, 9)), "at": st.integers(0, 99)},
+    ),
+    st.lists(SCALARS, max_size=4).map(lambda rest: ["n", *rest]),
+    SCALARS,
+)  # fmt: skip
+TEXTS = st.one_of(
+    RECORDS.map(json.dumps),
+    RECORDS.map(lambda record: json.dumps(record, separators=(",", ":"), ensure_ascii=False)),
+    st.sampled_from(
+        ['{"event": "n", "x": 1, "x": 2, "at": 1}', '{"event":"n","x":1e999,"at":1}', '{"event":"n","x":NaN,"at":1}',
+         "", " ", "{", '{"event":"n","x":"\\ud800","at":1}', '{"event":"n","x":1,"at":"1970-01-01T00:00:05Z"}',
+         '{"event":"n","x":"a\\":1","at":1}', '{"event":"n","x":-0,"at":-0.0}']
+    ),
+)  # fmt: skip
+
+
+@settings(max_examples=150)
+@given(st.lists(TEXTS, max_size=4))
+@example(['{"event": "n", "x": 1, "at": "never"}'])
+def test_the_quick_way_reads_what_the_reader_of_files_reads(texts: list[str]) -> None:
+    """Both give the same events and refuse the same rows; engines see to types in the same way."""
+    program = etalis.compile(PROGRAM)
+    known = KnownEvents(program.compiled, BodyOptions(), by_clock=False)
+    body = Body(b"", known, lambda: 0, False, ServiceLimits())
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    quick = list(JsonRows(body).read_texts(encoded))
+    parts = JsonRows(body).read_lines(b"\n".join(encoded))
+    together = [row for part in parts for row in (part if isinstance(part, list) else [part])]
+    slow = list(read_json_lines(texts, "body", known.reading()))
+    wanted = [outcome(program, row) for row in slow]
+    assert [outcome(program, row) for row in quick] == wanted
+    assert [outcome(program, row) for row in together] == wanted
+
+
+def outcome(program: etalis.Program, row: Any) -> Any:
+    """Return what an engine reads of a row, or that it takes none."""
+    if isinstance(row, Bad):
+        return "refused"
+    if isinstance(row, Row):
+        event = row.event
+        return event.name, event.start_time, event.end_time, event.args, tuple(map(type, event.args))
+    try:
+        name, values, start, end, _ = program.engine().core.inputs.row(row)
+    except etalis.EtalisError:
+        return "refused"
+    return name, start, end, values, tuple(map(type, values))
+
+
+EVENTS = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3), st.integers(0, 2)), max_size=40)
+
+
+@pytest.fixture(scope="module")
+def rules() -> str:
+    return """
+        :- set_flag(event_consumption_policy, chronological).
+        c(X, Y) <- (a(X) seq b(Y)) within 9.
+        d(X, N) <- a(X) seq b(X) where N is X + 1.
+        e(X) <- c(X, _) seq (not a(X) within 3).
+    """
+
+
+@settings(max_examples=25)
+@given(steps=EVENTS, cuts=st.lists(st.integers(1, 12), min_size=1, max_size=5))
+def test_the_service_gives_what_the_engine_gives(rules: str, steps: list[Any], cuts: list[int]) -> None:
+    """However the rows are parted into batches, and whatever another engine is sent meanwhile."""
+    moment, rows = 0, []
+    for name, value, pause in steps:
+        moment += pause
+        rows.append((name, value, moment))
+    engine = etalis.compile(rules).engine(on_dead_letter=lambda _: None)
+    wanted = [match.to_dict() for match in engine.run(rows)]
+
+    async def run() -> list[Any]:
+        service = Service(public_url=URL)
+        async with served(service):
+            mine = await service.create(EngineSpec(program=rules))
+            other = await service.create(EngineSpec(program=rules))
+            tasks, start = [], 0
+            for number in range(len(rows)):
+                size = cuts[number % len(cuts)]
+                tasks += [mine.take(rows[start : start + size]), other.take([("a", 1, number)])]
+                start += size
+            await asyncio.gather(*tasks)
+            return [entry.event.to_dict() for entry in mine.matches.after(0)[0]]
+
+    assert asyncio.run(run()) == wanted
