@@ -113,13 +113,13 @@ def _plain_literal(literal: Opaque) -> Any:
 
 def expression_of(given: Any, where: str = "the document") -> Expression:
     """Return the expression of plain data, as `json.loads` makes it; a DocumentError says all that is out of shape."""
-    reader = Shapes()
+    reader = JsonShapes()
     found = _expression(reader, given, where)
     reader.finish()
     return found
 
 
-def _expression(reader: Shapes, given: Any, where: str) -> Expression:
+def _expression(reader: JsonShapes, given: Any, where: str) -> Expression:
     plain = reader.mapping(given, where, _KEYS)
     variables, parameters = [], []
     for name, told in reader.mapping(plain.get("with", {}), f"{where}: with").items():
@@ -151,7 +151,7 @@ def _expression(reader: Shapes, given: Any, where: str) -> Expression:
     )
 
 
-def _literal(reader: Shapes, given: Any, where: str) -> Opaque:
+def _literal(reader: JsonShapes, given: Any, where: str) -> Opaque:
     if not isinstance(given, dict):
         return Opaque(reader.text(given, where))
     row = reader.mapping(given, where, ("text", "xml", "type"))
@@ -161,7 +161,7 @@ def _literal(reader: Shapes, given: Any, where: str) -> Opaque:
     return Opaque(text, reader.optional(row, "type", where), "xml" in row)
 
 
-class Shapes:
+class JsonShapes:
     """Reads plain data, and collects what is out of shape."""
 
     def __init__(self) -> None:
