@@ -14,7 +14,7 @@ MOST_LEVELS = 60  # of expressions in expressions, foreign ones too: three eleme
 MOST_PARAMETERS = 100  # of one event
 MOST_VARIABLES = 200  # that are declared
 MOST_EVENTS = 200  # that the rule of an expression may have, where ANY stands for all choices
-_NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _PARTS = "register several expressions, or have a provider detect a part"
 
 
@@ -76,7 +76,7 @@ def foreign_character(text: str) -> str | None:
     >>> foreign_character("a\\x00b"), foreign_character("a\\tb")
     ('U+0000', None)
     """
-    found = _NOT_IN_XML.search(text)
+    found = NOT_IN_XML.search(text)
     return None if found is None else f"U+{ord(found[0]):04X}"
 
 
