@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
+from threading import get_ident
 from typing import Any
 
 from lxml import etree
@@ -28,8 +29,9 @@ def schema_text() -> bytes:
     return files("etalis.snoop.markup").joinpath(SCHEMA).read_bytes()
 
 
-@cache
-def _schema() -> Any:
+@lru_cache(maxsize=64)
+def _schema(_thread: int) -> Any:
+    """Return the schema, one for each thread: it keeps the errors of the document at hand."""
     return etree.XMLSchema(etree.fromstring(schema_text()))
 
 
@@ -71,7 +73,7 @@ class XmlDocument:
         for element in _outside_literals(self.root):
             if isinstance(element.tag, str) and not element.tag.startswith("{"):
                 element.tag = _PREFIX + element.tag
-        schema = _schema()
+        schema = _schema(get_ident())
         if not schema.validate(self.root):
             error = schema.error_log[0]
             message = error.message.replace(_PREFIX, "").replace(f"{{{NAMESPACE}}}", "")
