@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         ReportWarning,
         SnapshotError,
     )
-    from etalis.program import Program, compile, compile_file  # noqa: A004
+    from etalis.program import Program, compile, compile_file, compile_tree  # noqa: A004
     from etalis.reactive.effects.attempts import Refused, Unknown
     from etalis.reactive.effects.transaction import Transaction
     from etalis.reactive.outbox.outbox import Outbox
@@ -48,7 +48,7 @@ else:  # for a type checker every name would be one that `__getattr__` knows
                 "SnapshotError",
             ),
             "etalis.data.values": ("Struct",),
-            "etalis.program": ("Program", "compile", "compile_file"),
+            "etalis.program": ("Program", "compile", "compile_file", "compile_tree"),
             "etalis.reactive.effects.attempts": ("Refused", "Unknown"),
             "etalis.reactive.effects.transaction": ("Transaction",),
             "etalis.reactive.outbox.outbox": ("Outbox",),
@@ -94,4 +94,5 @@ __all__ = [
     "compile",
     "compile_file",
     "compile_sparql",
+    "compile_tree",
 ]

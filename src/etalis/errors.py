@@ -144,6 +144,14 @@ class InputError(EtalisError):
     """A file, row or option that cannot be read."""
 
 
+class DocumentError(InputError):
+    """A document of SNOOP-R that cannot be read at all: not of its notation, too large, too deep, against the schema."""
+
+
+class RegistrationError(EtalisError):
+    """An expression of SNOOP-R that was read and cannot be detected, with all that is wrong with it."""
+
+
 class OptionError(InputError, TypeError):
     """An option that does not exist."""
 

@@ -17,6 +17,7 @@ from etalis.engine import Engine
 from etalis.errors import ConditionError, InputError, Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.read.imports import Reader, read_below, read_file, read_nothing
+from etalis.language.syntax import Item, Tree
 from etalis.logic.knowledge.foreign import functions
 from etalis.logic.knowledge.loaders import load_rows
 from etalis.logic.rdf.load import RdfOptions
@@ -27,7 +28,7 @@ from etalis.reactive.effects.rehearsal import nowhere
 from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.outbox.outbox import Outbox, refuse_begun
 from etalis.runtime.comparison import Difference, compare_matches
-from etalis.runtime.compiled import NOTHING, CompiledProgram, compile_text
+from etalis.runtime.compiled import NOTHING, CompiledProgram, compile_given, compile_text
 from etalis.runtime.core import COMMIT_EVERY, Ahead, EngineOptions
 from etalis.runtime.engine import restore
 from etalis.runtime.lateness.watermark import DeadLetter
@@ -92,6 +93,19 @@ def compile_file(
     )
     program.compiled.name = where.name  # wherever it lies
     return program
+
+
+def compile_tree(
+    tree: Tree | Iterable[Item], *, name: str = "<program>", register: Mapping[str, Callable[..., Any]] | None = None,
+    strict: bool = False, **flags: object,
+) -> Program:  # fmt: skip
+    """Compile a program that a host has built: a syntax tree, or its rules, clauses and other items.
+
+    The nodes are those of `etalis.language.syntax`. Nothing is written down and read again, so names of events and the
+    values of `Const` may be any text and numbers of any size. Checks, warnings and the other options are those of
+    `compile`; without spans errors have no place. Reactive clauses and imports are for texts alone.
+    """
+    return Program(compile_given(tree, name, flags=flags, register=register or NOTHING, strict=strict))
 
 
 def _refuse_file(text: Any) -> None:

@@ -58,6 +58,7 @@ BINARY = (
     "starts",
     "finishes",
     "forall_seq",
+    "follows",
 )
 OUTER: tuple[tuple[str, s.Side], ...] = (  # first those that are known at once, or after their stamp
     ("seq", "right"), ("seq", "right"), ("equals", "left"), ("equals", "right"), ("equals", "left"),

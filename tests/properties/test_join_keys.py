@@ -48,7 +48,9 @@ OTHERS = (
     "({0} = 1 ; {1} = 1)",
     "likes({0}, {1})",
 )
-OPERATORS = (*["seq"] * 4, "and", "and", "par", "meets", "during", "starts", "finishes", "equals", "forall_seq")
+OPERATORS = (
+    *["seq"] * 4, "and", "and", "par", "meets", "during", "starts", "finishes", "equals", "forall_seq", "follows",
+)  # fmt: skip
 COLUMNS: tuple[tuple[Value, ...], ...] = (
     (0, 1, 2, 3),
     (1, 2, "null"),

@@ -28,7 +28,7 @@ from properties.test_engine import MOST, meaning, moment
 
 pytestmark = pytest.mark.property
 
-OPERATORS = (*["seq"] * 6, "and", "and", "par", "meets", "during", "forall_seq")
+OPERATORS = (*["seq"] * 6, "and", "and", "par", "meets", "during", "forall_seq", "follows")
 LEAVES = ("a({0})", "a({0})", "b({0})", "b({0})", "c({0}, {1})", "n")
 SIMPLE = ("{0} > 0", "{0} < 2", "{0} \\= 1", "{0} == 0", "{0} =:= 1", "\\+ {0} =< 0")
 TESTS = (

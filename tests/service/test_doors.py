@@ -14,13 +14,12 @@ import pytest
 
 from etalis.errors import InputError
 from etalis.service.access import Bucket, Client, TokenFile, read_tokens
-from etalis.service.host import EngineSpec, Service
 from etalis.service.http.idempotency import FirstAnswers
 from etalis.service.http.routes import ENDPOINTS
 from etalis.service.limits import ServiceLimits, is_too_deep
 from etalis.service.problems import TooManyError
 from etalis.service.worker import Actor, Worker
-from helpers.service import LINES, URL, StandingClock, lines, served
+from helpers.service import LINES, URL, lines, served
 
 PAIRS = "c(X, Y) <- a(X) seq b(Y)."
 TOKENS = """
@@ -314,34 +313,6 @@ def test_a_full_queue_of_an_actor() -> None:
 def test_depth() -> None:
     assert is_too_deep(b"[" * 101 + b"]" * 101, 100)
     assert not is_too_deep(json.dumps([["[" * 500]]).encode(), 100)
-
-
-def test_a_store_is_told_before_the_answer() -> None:
-    class Kept:
-        def __init__(self) -> None:
-            self.entries: list[Any] = []
-
-        async def wait(self) -> None:
-            await asyncio.sleep(0)
-
-        def append(self, entry: Any) -> Any:
-            self.entries.append(entry)
-            return asyncio.ensure_future(self.wait())
-
-    async def run() -> None:
-        store = Kept()
-        service = Service(public_url=URL, store=store, clock=StandingClock(5))
-        async with served(service) as client:
-            engine = await service.create(EngineSpec(program=PAIRS, name="e", time="clock"))
-            await client.post("/engines/e/events", content=lines([["a", 1, 0]]), headers=LINES)
-            await engine.reset()
-            await service.delete("e")
-        assert [(entry.engine, entry.kind) for entry in store.entries] == [
-            ("e", "create"), ("e", "events"), ("e", "reset"), ("e", "delete")
-        ]  # fmt: skip
-        assert store.entries[1].data["stamp"] == 5
-
-    asyncio.run(run())
 
 
 def test_figures_say_once_what_they_are() -> None:

@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from etalis.service.host import EngineSpec, Service
+from etalis.service.kept import Ended, LostMatches
 from etalis.service.limits import ServiceLimits
-from etalis.service.matches import Ended, LostMatches, MatchEntry, MatchLog
+from etalis.service.matches import MatchEntry, MatchLog
 from etalis.service.problems import GoneError
 from etalis.temporal.event import Event
 from helpers.service import LINES, URL, Stream, lines, live, served

@@ -12,17 +12,19 @@ from typing import Any, Protocol
 from etalis.data.values import Value
 from etalis.errors import Problem, ProgramError
 from etalis.language.attributes import Signature
-from etalis.language.check.checks import check_rules, check_text
+from etalis.language.check.checks import check_rules, check_text, findings, in_order
 from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.check.outline import Outline
 from etalis.language.flags import Settings, settings
+from etalis.language.given_tree import read_tree
 from etalis.language.goal_limits import host_limits
 from etalis.language.outer.strata import MadeAtom, find_levels, find_stages
 from etalis.language.reactive.reactions import refuse_uncorrected
 from etalis.language.read.imports import Reader
+from etalis.language.read.modules import resolve
 from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
-from etalis.language.syntax import Reaction, Rule, Tree, Trigger
+from etalis.language.syntax import Item, Reaction, Rule, Tree, Trigger
 from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
 from etalis.logic.knowledge.loaders import LoadedRows
@@ -60,6 +62,21 @@ def compile_text(
     program = compile_tree(tree, problems, flags=flags, strict=strict)
     program.name = name
     program.skipped = tuple(skipped)
+    program.knowledge.register(added.values())
+    tell_warnings((problem for problem in problems if problem.code not in OPEN), strict=strict)
+    return program
+
+
+def compile_given(
+    given: Tree | Iterable[Item], name: str, *, flags: Mapping[str, object] = NOTHING,
+    register: Mapping[str, Callable[..., Any]] = NOTHING, strict: bool = False,
+) -> CompiledProgram:  # fmt: skip
+    """Check a program that is given as a syntax tree, or as the items of one."""
+    added = read_register(register)
+    tree, missing = resolve(read_tree(given, name))
+    problems = in_order([*missing, *findings(tree, frozenset(added))])
+    program = compile_tree(tree, problems, flags=flags, strict=strict)
+    program.name = name
     program.knowledge.register(added.values())
     tell_warnings((problem for problem in problems if problem.code not in OPEN), strict=strict)
     return program

@@ -13,13 +13,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from etalis.errors import ProgramWarning
 from etalis.language.read.imports import Reader, read_nothing
 from etalis.reactive.effects.rehearsal import nowhere
 from etalis.service.access import LOCAL, OPERATOR, Client, Doorkeeper, TokenFile
 from etalis.service.clock import ServiceClock
+from etalis.service.expressions.durable import DurableExpressions
+from etalis.service.expressions.opening import SnoopOptions, open_snoop
 from etalis.service.figures import ServiceFigures
 from etalis.service.hosted_engine import EngineSpec, HostedEngine, LetterSlot, MadeEngine
 from etalis.service.limits import ServiceLimits
@@ -32,7 +36,11 @@ from etalis.service.problems import (
     UnprocessableError,
 )
 from etalis.service.programs import LANGUAGES, CheckedProgram, check_program, compile_program
-from etalis.service.store_hooks import EntryStore
+from etalis.service.store.durability import Durability
+from etalis.service.store.durable_engines import DurableEngines
+from etalis.service.store.journal import Journal
+from etalis.service.store.marks import DurableActor
+from etalis.service.store.plain_data import write_data
 from etalis.service.worker import Actor, Worker
 
 __all__ = ["Client", "EngineSpec", "HostedEngine", "ServedProgram", "Service", "ServiceLimits"]
@@ -55,8 +63,8 @@ class Service:
 
     def __init__(
         self, *, limits: ServiceLimits | None = None, time: str = "events", clock: ServiceClock | None = None,
-        public_url: str = "", tokens: TokenFile | None = None, store: EntryStore | None = None,
-        programs: Sequence[ServedProgram] = (),
+        public_url: str = "", tokens: TokenFile | None = None, data: Path | None = None,
+        snoop: SnoopOptions | None = None, programs: Sequence[ServedProgram] = (),
     ) -> None:  # fmt: skip
         self.public_url = public_url.rstrip("/")
         self.limits = limits or ServiceLimits()
@@ -65,10 +73,12 @@ class Service:
         self.clock = clock or ServiceClock()
         self.worker = Worker(most_requests=self.limits.queue_requests, most_events=self.limits.queue_events)
         self.tokens = tokens
-        self.store = store
+        self.journal: Journal | None = None
+        self.durability = None if data is None else Durability(self, data)
         self.access = Doorkeeper(tokens, public_url=public_url, rate=self.limits.rate, burst=self.limits.burst)
         self.figures = ServiceFigures()
         self.closing = asyncio.Event()
+        self.snoop = open_snoop(self, snoop or SnoopOptions())
         self._streams: Counter[str] = Counter()
         self._engines: dict[str, HostedEngine] = {}
         self._compilers: dict[str, Actor] = {}
@@ -76,11 +86,15 @@ class Service:
         self._sweeping: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to work: with the engines of the programs that the service was started with."""
+        """Begin to work: with what was kept, and the engines of the programs that the service was started with."""
         self.worker.start()
+        if self.durability is not None:
+            await self.durability.start()
         for program in self.programs:
-            await self.create(program.spec, OPERATOR, read=program.read)
+            if program.spec.name not in self._engines:
+                await self.create(program.spec, OPERATOR, read=program.read)
         self._sweeping = asyncio.create_task(self._sweep())
+        await self.snoop.start()
 
     async def stop(self) -> None:
         """Do what waits, tell the readers, and end."""
@@ -88,6 +102,9 @@ class Service:
             self._sweeping.cancel()
             await asyncio.gather(self._sweeping, return_exceptions=True)
             self._sweeping = None
+        await self.snoop.stop()
+        if self.durability is not None:
+            await self.durability.stop()
         await self.worker.stop()
         for engine in self._engines.values():
             engine.end()
@@ -112,6 +129,24 @@ class Service:
         """How many streams are being read."""
         return self._streams.total()
 
+    # what is kept on disk
+
+    def durable_actors(self) -> list[DurableActor]:
+        """Return what has units in the log."""
+        return [DurableExpressions(self.snoop), DurableEngines(self)]
+
+    def take_journal(self, journal: Journal) -> None:
+        """Write what is done from now on."""
+        self.journal = self.snoop.journal = journal
+
+    def durable(self) -> dict[str, HostedEngine]:
+        """Return the engines that are kept, by name."""
+        return {name: engine for name, engine in self._engines.items() if not engine.spec.scratch}
+
+    def reader_of(self, name: str) -> Reader:
+        """Return what finds the imports of a program that the service was started with."""
+        return next((program.read for program in self.programs if program.spec.name == name), read_nothing)
+
     # engines
 
     async def create(
@@ -127,13 +162,23 @@ class Service:
             raise TooManyError("E827", f"{client.name} has {owned} engines, and may have no more", "delete one of them")
         self._names_taken.add(name)
         try:
-            made = await self.worker.do(self._compiler(client), partial(self._make_now, spec, read))
+            made = await self.worker.do(self._compiler(client), partial(self.make_engine, spec, read))
+            hosted = self.host(replace(spec, name=name), client.name, made)
+            if self.journal is not None and not spec.scratch:
+                given = write_data({"spec": asdict(spec), "owner": client.name})
+                hosted.entry = await self.journal.log.write(hosted.unit, "create", given)
         finally:
             self._names_taken.discard(name)
-        hosted = HostedEngine(name, spec, client.name, made, self)
-        self._engines[name] = hosted
-        await hosted.keep("create", {"spec": asdict(hosted.spec), "owner": client.name})
+        self.put(hosted)
         return hosted
+
+    def host(self, spec: EngineSpec, owner: str, made: MadeEngine) -> HostedEngine:
+        """Return an engine with its queue."""
+        return HostedEngine(spec.name or "", spec, owner, made, self)
+
+    def put(self, hosted: HostedEngine) -> None:
+        """Take an engine in, new or restored."""
+        self._engines[hosted.name] = hosted
 
     def _checked(self, spec: EngineSpec) -> EngineSpec:
         if spec.name is not None and not _NAME.fullmatch(spec.name):
@@ -156,8 +201,8 @@ class Service:
             for (name, most), asked in zip(bounds.items(), given.values(), strict=True)
         }
 
-    def _make_now(self, spec: EngineSpec, read: Reader) -> MadeEngine:
-        """Compile a program and make its engine, in the worker's thread."""
+    def make_engine(self, spec: EngineSpec, read: Reader, snapshot: bytes | None = None) -> MadeEngine:
+        """Compile a program and make its engine, or the one of a snapshot; in the worker's thread."""
         program = compile_program(
             spec.program, spec.language, {**spec.flags, **self._bounds(spec.flags)}, spec.background, read=read
         )
@@ -166,10 +211,14 @@ class Service:
         letters = LetterSlot()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ProgramWarning)
-            engine = program.engine(
-                policy=spec.policy, output=lambda _: None, on_dead_letter=letters, on_error=lambda _: None,
-                effects=nowhere(), justification="full" if spec.scratch else None, limits={"hard_limit": most},
-            )  # fmt: skip
+            options: dict[str, Any] = {
+                "output": lambda _: None, "on_dead_letter": letters, "on_error": lambda _: None, "effects": nowhere(),
+                "limits": {"hard_limit": most},
+            }  # fmt: skip
+            if snapshot is not None:
+                return MadeEngine(program, program.restore(snapshot, **options), letters)
+            justification = "full" if spec.scratch else None
+            engine = program.engine(policy=spec.policy, justification=justification, **options)
         return MadeEngine(program, engine, letters)
 
     async def check(self, text: str, language: str, client: Client = LOCAL) -> CheckedProgram:
@@ -214,10 +263,12 @@ class Service:
     async def delete(self, name: str, client: Client = LOCAL) -> None:
         """Delete an engine."""
         engine = self.own(name, client)
-        self._drop(engine)
-        await engine.keep("delete", {})
+        if self.journal is not None and not engine.spec.scratch:
+            await self.journal.log.write(engine.unit, "delete", b"")
+        if self._engines.get(name) is engine:
+            self.drop(engine)
 
-    def _drop(self, engine: HostedEngine) -> None:
+    def drop(self, engine: HostedEngine) -> None:
         del self._engines[engine.name]
         engine.end()
 
@@ -231,7 +282,7 @@ class Service:
         oldest = self.clock.monotonic() - self.limits.scratch_seconds
         for engine in list(self._engines.values()):
             if engine.spec.scratch and engine.used < oldest and not engine.actor.requests:
-                self._drop(engine)
+                self.drop(engine)
 
 
 def _sees(client: Client, engine: HostedEngine) -> bool:

@@ -6,8 +6,8 @@ What ends in `_now` runs in the worker's thread, everything else in the event lo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from etalis.engine import Engine
@@ -20,13 +20,15 @@ from etalis.runtime.state import NEVER
 from etalis.service.batches import EventBatch, Part, Taken, as_parts, seconds_of
 from etalis.service.bodies import Body, BodyOptions, KnownEvents, count_rows, read_parts
 from etalis.service.clock import ServiceClock
+from etalis.service.kept import Kind
 from etalis.service.limits import ServiceLimits
-from etalis.service.matches import Kind, MatchEntry, MatchLog
+from etalis.service.matches import MatchEntry, MatchLog
 from etalis.service.plans import EXPLAINED
 from etalis.service.programs import read_rules
 from etalis.service.seen_names import SeenNames
-from etalis.service.store_hooks import EntryStore, StoreEntry
-from etalis.service.worker import Actor, Worker
+from etalis.service.store.journal import Journal
+from etalis.service.store.plain_data import write_data
+from etalis.service.worker import Actor, QueuedCall, Work, Worker
 from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.interval import MICROSECONDS
 from etalis.why.justification import Justification
@@ -88,7 +90,7 @@ class EngineHome(Protocol):
     worker: Worker
     clock: ServiceClock
     limits: ServiceLimits
-    store: EntryStore | None
+    journal: Journal | None
 
 
 class HostedEngine:
@@ -112,8 +114,10 @@ class HostedEngine:
         self._worker = home.worker
         self._clock = home.clock
         self._limits = home.limits
+        self._home = home
+        self.entry = 0  # the last one of the log that was put into the queue
+        self._ticked = 0  # the last moment of the clock that was
         self._known: dict[BodyOptions, KnownEvents] = {}  # how bodies are read
-        self._store = home.store
         self._stamp = 0  # the last one given
         self._seen = SeenNames(home.clock.monotonic)
         self._alarm: asyncio.TimerHandle | None = None
@@ -129,36 +133,51 @@ class HostedEngine:
 
     async def take_body(self, media: str, data: bytes, options: BodyOptions, matches: bool = True) -> Taken:
         """Take the events of a body of some content type."""
+        given = {"media": media, "data": data, "options": (options.event, options.time, options.unit)}
+        return await self._take(self._parts(media, data, options), count_rows(media, data), given, matches=matches)
+
+    def _parts(self, media: str, data: bytes, options: BodyOptions) -> Iterable[Part]:
+        """Return the events of a body as they are read."""
         known = self._known.get(options)
         if known is None:
             if len(self._known) >= _MOST_WAYS:
                 self._known.clear()
             known = self._known[options] = KnownEvents(self.program.compiled, options, by_clock=self.by_clock)
-        parts = read_parts(media, Body(data, known, self.reached, self.by_clock, self._limits))
-        given = {"media": media, "data": data, "options": options}
-        return await self._take(parts, count_rows(media, data), given, matches=matches)
+        return read_parts(media, Body(data, known, self.reached, self.by_clock, self._limits))
+
+    def _parts_again(self, given: Mapping[str, Any]) -> Iterable[Part]:
+        """Return the events of an entry of the log."""
+        if "rows" in given:
+            return as_parts(given["rows"])
+        event, time, unit = given["options"]
+        return self._parts(given["media"], given["data"], BodyOptions(event=event, time=time, unit=unit))
 
     async def _take(self, parts: Iterable[Part], weight: int, given: dict[str, Any], *, matches: bool) -> Taken:
-        self.used = self._clock.monotonic()
         answer: asyncio.Future[Taken] = asyncio.get_running_loop().create_future()
-        stamp = self._clock.now() if self.by_clock else None
-        self._worker.submit(self.actor, EventBatch(self, parts, answer, stamp=stamp, matches=matches), events=weight)
-        return await self._answered(answer, "events", {**given, "stamp": stamp})
+        stamp = max(self._clock.now(), self._ticked + 1) if self.by_clock else None
+        batch = EventBatch(self, parts, answer, stamp=stamp, matches=matches)
+        return await self._perform(batch, answer, "events", {**given, "stamp": stamp}, events=weight)
 
-    async def _answered(self, answer: Awaitable[T], kind: str, data: dict[str, Any]) -> T:
-        """Return an answer when what was done is also kept; it was put into the queue just now."""
-        if self._store is None:
+    async def _perform(
+        self, job: Work, answer: asyncio.Future[T], kind: str, data: dict[str, Any], *, events: int = 0
+    ) -> T:  # fmt: skip
+        """Do a job that changes the engine, after it was written, if something is written."""
+        self.used = self._clock.monotonic()
+        journal = None if self.spec.scratch else self._home.journal
+        if journal is None:
+            self._worker.submit(self.actor, job, events=events)
             return await answer
-        kept = self._store.append(StoreEntry(self.name, kind, data))
-        try:
-            return await answer
-        finally:
-            await kept
 
-    async def keep(self, kind: str, data: dict[str, Any]) -> None:
-        """Wait until a change is kept."""
-        if self._store is not None:
-            await self._store.append(StoreEntry(self.name, kind, data))
+        def make(number: int) -> tuple[Work, asyncio.Future[T]]:
+            self.entry = number
+            return job, answer
+
+        return await journal.perform(self.actor, self.unit, kind, write_data(data), make, events=events)
+
+    @property
+    def unit(self) -> str:
+        """What the log calls it."""
+        return f"engine:{self.name}"
 
     def run_now(self, rows: Iterator[Any]) -> Iterator[Event]:
         """Run rows through the engine."""
@@ -235,7 +254,7 @@ class HostedEngine:
     def _tick(self) -> None:
         """Let time pass up to the clock; the queue is never too full for that."""
         self._alarm = None
-        moment = self._clock.now()
+        self._ticked = moment = self._clock.now()
 
         def advance() -> tuple[Event, ...]:
             self._stamp = max(self._stamp, moment)
@@ -253,15 +272,13 @@ class HostedEngine:
 
     async def _change(self, function: Callable[[], T], kind: str, data: dict[str, Any]) -> T:
         """Do what changes the engine, and keep that it was done."""
-        self.used = self._clock.monotonic()
-        return await self._answered(self._worker.ask(self.actor, function), kind, data)
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        return await self._perform(QueuedCall(function, answer), answer, kind, data)
 
     async def _cause(self, change: Callable[[], Iterable[Event]], kind: str, data: dict[str, Any]) -> list[MatchEntry]:
         """Do what may cause matches; return them with their numbers."""
-        self.used = self._clock.monotonic()
         answer: asyncio.Future[list[MatchEntry]] = asyncio.get_running_loop().create_future()
-        self._worker.submit(self.actor, _Changing(self, change, answer))
-        return await self._answered(answer, kind, data)
+        return await self._perform(_Changing(self, change, answer), answer, kind, data)
 
     async def advance(self, at: Any) -> list[MatchEntry]:
         """Say that nothing more ends at or before a time."""
@@ -338,6 +355,60 @@ class HostedEngine:
         """Return all that the engine knows."""
         return await self._do(self._engine.snapshot)
 
+    # in a log
+
+    def job_again(self, kind: str, data: Mapping[str, Any]) -> tuple[Work, asyncio.Future[Any]]:
+        """Return the job of an entry of the log, which was done in an earlier run."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        engine = self._engine
+        match kind:
+            case "events":
+                return EventBatch(self, self._parts_again(data), answer, stamp=data["stamp"], matches=True), answer
+            case "advance":
+                return _Changing(self, lambda: engine.advance(to=data["to"]), answer), answer
+            case "close":
+                self.closed = True
+                return _Changing(self, engine.close, answer), answer
+            case "reset":
+                return QueuedCall(engine.reset, answer), answer
+            case "query":
+                return QueuedCall(lambda: engine.query(data["goal"]), answer), answer
+            case "follow":
+                kinds = frozenset((str(name), int(arity)) for name, arity in data["kinds"])
+                return QueuedCall(lambda: self._follow_now(kinds), answer), answer
+            case "insert_rules":
+                return QueuedCall(lambda: self._insert_now(data["rules"]), answer), answer
+            case _:
+                assert kind == "delete_rule"
+                return QueuedCall(lambda: engine.delete_rule(data["label"]), answer), answer
+
+    async def freeze(self) -> tuple[dict[str, Any], bytes]:
+        """Return a snapshot of the engine, and what belongs to it outside; put into the queue at once."""
+        answer: asyncio.Future[tuple[dict[str, Any], bytes]] = asyncio.get_running_loop().create_future()
+        self._worker.submit(self.actor, _Freezing(self, answer), always=True)
+        return await answer
+
+    def freeze_now(self) -> tuple[dict[str, Any], bytes]:
+        """Return a snapshot, and what else the worker's thread changes."""
+        told = {"stamp": self._stamp, "followed": sorted(self.followed), "seen": self._seen.names()}
+        return told, self._engine.snapshot()
+
+    def tell_rest(self) -> dict[str, Any]:
+        """Return what the event loop changes."""
+        return {"last": self.matches.last, "closed": self.closed, "counts": asdict(self.counts)}
+
+    def thaw(self, told: Mapping[str, Any]) -> None:
+        """Take what belongs to a snapshot."""
+        self._stamp, self.closed = told["stamp"], told["closed"]
+        self.followed = self._asked = frozenset((name, arity) for name, arity in told["followed"])
+        self.counts = EngineCounts(**told["counts"])
+        for name in told["seen"]:
+            self._seen.note(name)
+
+    def look_at_clock(self) -> None:
+        """Wait for what is due by the clock."""
+        self._wait_for(self.next_due())
+
     def end(self) -> None:
         """Let go of the engine: readers hear that no more comes."""
         self._wait_for(None)
@@ -363,6 +434,29 @@ class _Changing:
         entries = self.engine.deliver([(None, event, False) for event in events], due)
         if not self.answer.done():
             self.answer.set_result(entries)
+
+    def finish(self) -> None:
+        """Say no more: the answer was the only piece."""
+
+    def fail(self, error: BaseException) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class _Freezing:
+    """A job of one piece that takes a snapshot; what the event loop knows is told in the turn of its delivery."""
+
+    def __init__(self, engine: HostedEngine, answer: asyncio.Future[tuple[dict[str, Any], bytes]]) -> None:
+        self.engine = engine
+        self.answer = answer
+
+    def step(self) -> tuple[tuple[dict[str, Any], bytes], bool]:
+        return self.engine.freeze_now(), False
+
+    def deliver(self, found: tuple[dict[str, Any], bytes]) -> None:
+        if not self.answer.done():
+            told, snapshot = found
+            self.answer.set_result(({**told, **self.engine.tell_rest()}, snapshot))
 
     def finish(self) -> None:
         """Say no more: the answer was the only piece."""

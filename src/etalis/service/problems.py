@@ -11,7 +11,8 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
 
-from etalis.errors import EtalisError, LimitError, Problem, Span
+from etalis.errors import DocumentError, EtalisError, LimitError, Problem, Span
+from etalis.service.store.folder import StoreError
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
@@ -101,7 +102,9 @@ def status_of(error: EtalisError) -> HTTPStatus:
     """Return the status that an error is answered with."""
     if isinstance(error, DoorError):
         return error.status
-    if isinstance(error, LimitError) and error.code == "E321":
+    if isinstance(error, DocumentError):
+        return HTTPStatus.BAD_REQUEST
+    if isinstance(error, StoreError) or (isinstance(error, LimitError) and error.code == "E321"):
         return HTTPStatus.SERVICE_UNAVAILABLE
     return HTTPStatus.UNPROCESSABLE_ENTITY
 

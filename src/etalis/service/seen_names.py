@@ -19,6 +19,10 @@ class SeenNames:
         self._most = most
         self._seconds = seconds
 
+    def names(self) -> list[str]:
+        """Return the names that are kept, oldest first."""
+        return list(self._seen)
+
     def note(self, name: str) -> bool:
         """Note a name; tell whether it is new."""
         now = self._clock()

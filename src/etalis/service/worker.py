@@ -57,7 +57,7 @@ class Actor:
         return f"<actor {self.name}: {self.requests} requests, {self.events} events>"
 
 
-class _Call(Generic[T]):
+class QueuedCall(Generic[T]):
     """A job of one piece: a call."""
 
     def __init__(self, function: Callable[[], T], answer: asyncio.Future[T]) -> None:
@@ -108,14 +108,14 @@ class Worker:
             self._changed.notify()
         await asyncio.get_running_loop().run_in_executor(None, thread.join)
 
-    async def do(self, actor: Actor, function: Callable[[], T]) -> T:
+    async def do(self, actor: Actor, function: Callable[[], T], *, always: bool = False) -> T:
         """Call a function in its turn, and return what it returns."""
-        return await self.ask(actor, function)
+        return await self.ask(actor, function, always=always)
 
-    def ask(self, actor: Actor, function: Callable[[], T]) -> asyncio.Future[T]:
+    def ask(self, actor: Actor, function: Callable[[], T], *, always: bool = False) -> asyncio.Future[T]:
         """Put a call into a queue; what it returns is awaited."""
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.submit(actor, _Call(function, answer))
+        self.submit(actor, QueuedCall(function, answer), always=always)
         return answer
 
     def submit(self, actor: Actor, job: Work, *, events: int = 0, always: bool = False) -> None:
@@ -123,6 +123,11 @@ class Worker:
 
         What the service itself has to do is `always` put there.
         """
+        self.reserve(actor, events, always=always)
+        self.put(actor, job, events)
+
+    def reserve(self, actor: Actor, events: int = 0, *, always: bool = False) -> None:
+        """Take a place in a queue for a job that comes later, or refuse it because the queue is full."""
         if self._thread is None or self._ends:
             raise UnavailableError("E829", "the service has ended", "ask again when it runs", _SOON)
         full = actor.requests >= self.most_requests or (actor.events and actor.events + events > self.most_events)
@@ -131,6 +136,15 @@ class Worker:
             raise TooManyError("E828", message, "wait as long as Retry-After says, and send it again", _SOON)
         actor.requests += 1
         actor.events += events
+
+    @staticmethod
+    def release(actor: Actor, events: int = 0) -> None:
+        """Give a place back that no job comes for."""
+        actor.requests -= 1
+        actor.events -= events
+
+    def put(self, actor: Actor, job: Work, events: int = 0) -> None:
+        """Put a job into the place that was taken for it."""
         with self._changed:
             actor.jobs.append((job, events))
             if not actor._is_ready:

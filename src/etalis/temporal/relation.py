@@ -64,6 +64,7 @@ RELATIONS: Mapping[str, Relation] = MappingProxyType(
         for row in (
             Relation("seq", (("a2", "<", "b1"),), sequential=True, alone=("in its window", "at once")),
             Relation("forall_seq", (("a2", "<", "b1"),), sequential=True),
+            Relation("follows", (("a2", "<", "b2"),)),
             Relation("and", (), alone=("in its window", "in its window")),
             Relation("par", (("a1", "<", "a2"), ("a1", "<", "b2"), ("b1", "<", "a2"), ("b1", "<", "b2"))),
             Relation("equals", (("a1", "=", "b1"), ("a2", "=", "b2")), alone=("after its stamp", "after its stamp")),

@@ -48,6 +48,18 @@ CONFIGURATIONS: dict[str, tuple[Interval, Interval]] = {
 STRICT: dict[str, set[str]] = {
     "seq": {"A before B", "instants, A first", "instant A before B", "A before instant B"},
     "forall_seq": {"A before B", "instants, A first", "instant A before B", "A before instant B"},
+    "follows": {
+        "A before B",
+        "A meets B",
+        "A overlaps B",
+        "A starts B",
+        "A during B",
+        "instants, A first",
+        "instant A before B",
+        "instant A at start of B",
+        "instant A inside B",
+        "A before instant B",
+    },
     "and": set(CONFIGURATIONS),
     "par": {
         "A overlaps B",

@@ -15,6 +15,7 @@ from etalis.errors import InputError, Problem, ProgramWarning
 from etalis.language.flags import SERVICE_MAX_STEPS
 
 if TYPE_CHECKING:
+    from etalis.service.expressions.opening import SnoopOptions
     from etalis.service.host import ServedProgram
     from etalis.service.limits import ServiceLimits
 
@@ -35,7 +36,23 @@ TokensPath = Annotated[
     Path | None, typer.Option("--tokens", help="File of clients: name token scopes [secret] in each line.")
 ]
 PublicUrl = Annotated[str | None, typer.Option(help="The address by which clients reach the service.")]
-Time = Annotated[str, one_of(("events", "clock"), "Time of engines that say none: that of events, or the clock.")]
+Time = Annotated[
+    str | None,
+    one_of(("events", "clock"), "Whose time counts; else that of events for engines, the clock for expressions."),
+]
+Data = Annotated[Path | None, typer.Option(help="Folder in which all is kept; without one, nothing is written.")]
+Hosts = Annotated[list[str] | None, typer.Option(help="Host that may be called: client.example or *.client.example.")]
+PlainHosts = Annotated[list[str] | None, typer.Option(help="Host that may be called without TLS too.")]
+Networks = Annotated[
+    list[str] | None, typer.Option(help="Network of allowed hosts beside public addresses: 10.0.0.0/8.")
+]
+ProvidersPath = Annotated[
+    Path | None, typer.Option("--providers", help="File of evaluators: language push|URL [client] in each line.")
+]
+CallbackSecret = Annotated[
+    Path | None, typer.Option(help="File with the secret that signs callbacks where there are no tokens.", exists=True)
+]
+Lateness = Annotated[float, typer.Option(min=0, help="Seconds by which signals may be late, in the time of events.")]
 Certificate = Annotated[Path | None, typer.Option("--cert", help="Certificate for TLS, with --key.", exists=True)]
 Key = Annotated[Path | None, typer.Option("--key", help="Private key of the certificate.", exists=True)]
 
@@ -48,7 +65,15 @@ def serve(
     tcp: TcpPort = None,
     tokens: TokensPath = None,
     public_url: PublicUrl = None,
-    time: Time = "events",
+    time: Time = None,
+    data: Data = None,
+    allow_host: Hosts = None,
+    allow_http_host: PlainHosts = None,
+    allow_network: Networks = None,
+    providers: ProvidersPath = None,
+    callback_secret: CallbackSecret = None,
+    lateness: Lateness = 0.0,
+    max_expressions: Annotated[int, typer.Option(min=1, help="Expressions of a client.")] = 1_000,
     cert: Certificate = None,
     key: Key = None,
     max_engines: Annotated[int, typer.Option(min=1, help="Engines of a client.")] = 20,
@@ -83,7 +108,35 @@ def serve(
             scratch_seconds=scratch_minutes * 60, goal_steps=goal_steps,
             instances=max_instances, derivations=max_derivations,
         )  # fmt: skip
-        _run([_read(path) for path in programs or ()], limits, host, (port, tcp), tokens, public_url, time, cert, key)
+        snoop = _snoop(
+            time or "clock", lateness, max_expressions, limits, (allow_host, allow_http_host, allow_network), providers,
+            callback_secret,
+        )  # fmt: skip
+        served = [_read(path) for path in programs or ()]
+        _run(served, limits, snoop, host, (port, tcp), tokens, public_url, time or "events", data, cert, key)
+
+
+def _snoop(
+    time: str, lateness: float, most: int, limits: ServiceLimits, allowed: tuple[list[str] | None, ...],
+    providers: Path | None, secret: Path | None,
+) -> SnoopOptions:  # fmt: skip
+    """Return what is said of expressions."""
+    from etalis.service.evaluators.table import read_providers
+    from etalis.service.expressions.opening import SnoopOptions
+    from etalis.service.expressions.snoop_service import SnoopSettings
+    from etalis.service.outbound.addresses import AddressRules
+
+    hosts, plain, networks = (tuple(each or ()) for each in allowed)
+    AddressRules(hosts, plain, networks)
+    settings = SnoopSettings(
+        time=time, lateness=round(lateness * 1_000_000), expressions=most, kept=limits.kept,
+        kept_seconds=limits.kept_seconds,
+    )  # fmt: skip
+    return SnoopOptions(
+        settings=settings, hosts=hosts, plain_hosts=plain, networks=networks,
+        providers=() if providers is None else tuple(read_providers(providers)),
+        callback_secret=None if secret is None else secret.read_text(encoding="utf-8").strip(),
+    )  # fmt: skip
 
 
 def _need_extra() -> None:
@@ -111,8 +164,8 @@ def _read(path: Path) -> ServedProgram:
 
 
 def _run(
-    served: list[ServedProgram], limits: ServiceLimits, host: str, ports: tuple[int, int | None], tokens: Path | None,
-    public_url: str | None, time: str, cert: Path | None, key: Path | None,
+    served: list[ServedProgram], limits: ServiceLimits, snoop: SnoopOptions, host: str, ports: tuple[int, int | None],
+    tokens: Path | None, public_url: str | None, time: str, data: Path | None, cert: Path | None, key: Path | None,
 ) -> None:  # fmt: skip
     """Listen, and answer until a signal comes."""
     from etalis.service.access import TokenFile, is_loopback
@@ -131,7 +184,10 @@ def _run(
         warnings.simplefilter("ignore", ProgramWarning)
         shown = f"[{host}]" if ":" in host else host
         address = f"{'http' if cert is None else 'https'}://{shown}:{listening.getsockname()[1]}"
-        service = Service(limits=limits, time=time, public_url=public_url or address, tokens=known, programs=served)
+        service = Service(
+            limits=limits, time=time, public_url=public_url or address, tokens=known, programs=served, data=data,
+            snoop=snoop,
+        )  # fmt: skip
         sessions = "" if lines is None else f" and tcp://{shown}:{lines.getsockname()[1]}"
         said = f"etalis serves {count(len(served), 'engine')} at {address}{sessions}; Ctrl-C ends it"
         server.serve(

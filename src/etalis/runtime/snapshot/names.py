@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from typing import Any
 
-from etalis.data.values import format_atom
+from etalis.data.values import decimal_text, format_atom
 from etalis.plan import algebra as p
 from etalis.plan.bindings import NodeShape
 from etalis.plan.sharing import count_leaves
@@ -35,7 +35,7 @@ def spell(x: Any) -> str:
         case _ if is_dataclass(x):
             parts = [spell(getattr(x, f.name)) for f in fields(x) if f.compare]
             return f"{type(x).__name__}({' '.join(parts)})"
-    return repr(x)
+    return decimal_text(x) if type(x) is int else repr(x)
 
 
 def digest(x: Any) -> str:

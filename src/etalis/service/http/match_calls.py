@@ -7,16 +7,17 @@ is let go; it comes again with the number that it had, and misses nothing that i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from typing import Any, Generic
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from etalis.service.host import HostedEngine
 from etalis.service.http.call import RouteCall, raw_answer
 from etalis.service.http.engine_calls import engine_of, write_entries
-from etalis.service.matches import Ended, Kind, LostMatches, MatchEntry, Subscription, read_kinds
+from etalis.service.kept import E, Ended, Kind, LostMatches, NumberedLog, Subscription
+from etalis.service.matches import MatchEntry, read_kinds
 from etalis.service.problems import MalformedError
 
 MOST_WAIT = 30.0
@@ -35,14 +36,14 @@ async def list_matches(call: RouteCall) -> Response:
     if kinds is not None:
         await engine.follow(kinds)
     if EVENT_STREAM in call.request.headers.get("accept", ""):
-        return MatchStream(call, engine, _first_number(call), kinds)
+        return NumberedStream(call, engine.matches, first_number(call), kinds, write_event)
     after = int(call.number("after", 0, most=1e15))
     limit = int(call.number("limit", MOST_AT_ONCE, least=1, most=MOST_AT_ONCE))
     found, reached = await engine.matches.wait(after, kinds, limit, call.number("wait", 0, most=MOST_WAIT))
     return raw_answer(b'{"matches":' + write_entries(found) + b',"next":%d}' % reached)
 
 
-def _first_number(call: RouteCall) -> int | None:
+def first_number(call: RouteCall) -> int | None:
     """Return the number after which a stream goes on; None means with the next match."""
     text = call.request.headers.get("last-event-id") or call.query.get("after")
     if text is None:
@@ -52,18 +53,20 @@ def _first_number(call: RouteCall) -> int | None:
     return int(text)
 
 
-class MatchStream(Response):
-    """Matches as server-sent events, for as long as the reader stays and takes them."""
+class NumberedStream(Response, Generic[E]):
+    """Matches or results as server-sent events, for as long as the reader stays and takes them."""
 
     def __init__(
-        self, call: RouteCall, engine: HostedEngine, after: int | None, kinds: Collection[Kind] | None
+        self, call: RouteCall, log: NumberedLog[E], after: int | None, kinds: Collection[Kind] | None,
+        write: Callable[[E | LostMatches | Ended], bytes],
     ) -> None:  # fmt: skip
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}, media_type=EVENT_STREAM)
         del self.headers["content-length"]
         self.service = call.service
         self.client = call.client
+        self.write = write
         call.service.begin_stream(call.client)
-        self.reader = engine.matches.subscribe(after, kinds)
+        self.reader = log.subscribe(after, kinds)
         self._begun = self._ended = False
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,7 +98,7 @@ class MatchStream(Response):
                 continue
             if not found:
                 break
-            await _send(send, b"".join(map(write_event, found)))
+            await _send(send, b"".join(map(self.write, found)))
         self._ended = True
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -142,7 +145,7 @@ def write_event(event: MatchEntry | LostMatches | Ended) -> bytes:
             return b"event: end\ndata: {}\n\n"
 
 
-async def fall_behind(reader: Subscription, most: int, every: float = 0.1) -> None:
+async def fall_behind(reader: Subscription[Any], most: int, every: float = 0.1) -> None:
     """Return when more than so many matches have come since the reader last took any."""
     number = reader.number
     while True:

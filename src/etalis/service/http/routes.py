@@ -10,8 +10,9 @@ import msgspec
 from starlette.responses import Response
 
 from etalis.service.bodies import READERS
+from etalis.service.expressions.reading import EXPRESSION_TYPES, SIGNAL_TYPES
 from etalis.service.http import bodies_of_calls as bodies
-from etalis.service.http import engine_calls, match_calls, openapi, pages, question_calls, service_calls
+from etalis.service.http import engine_calls, match_calls, openapi, pages, question_calls, service_calls, snoop_calls
 from etalis.service.http.call import JSON, RouteCall
 
 
@@ -38,6 +39,8 @@ class Endpoint:
 _OK, _MADE, _DONE = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.NO_CONTENT
 _EVENTS = ("event", "time", "unit", "matches")
 _NAMED = "/engines/{name}"
+_EXPRESSION = "/snoop/expressions/{number}"
+_BOTH = (JSON, snoop_calls.XML)
 _TEXT, _SVG = "text/plain", "image/svg+xml"
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -84,6 +87,47 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET", _NAMED + "/snapshot", question_calls.snapshot, "write", "return all that an engine knows",
         gives=("application/octet-stream",),
+    ),
+    Endpoint(
+        "POST", "/snoop/expressions", snoop_calls.register, "write", "register an expression", (_MADE,),
+        takes=EXPRESSION_TYPES, gives=_BOTH, query=("callback",),
+    ),
+    Endpoint("GET", "/snoop/expressions", snoop_calls.list_expressions, "read", "list the expressions of the client"),
+    Endpoint(
+        "GET", _EXPRESSION, snoop_calls.show_expression, "read", "tell of an expression: leaves, what waits, callbacks",
+        gives=_BOTH,
+    ),
+    Endpoint("DELETE", _EXPRESSION, snoop_calls.unregister, "write", "unregister an expression", (_DONE,), gives=()),
+    Endpoint(
+        "GET", _EXPRESSION + "/results", snoop_calls.list_results, "read", "read results, wait for one, or stream them",
+        gives=(*_BOTH, match_calls.EVENT_STREAM), query=("after", "wait", "limit"),
+    ),
+    Endpoint(
+        "GET", _EXPRESSION + "/results/{result}", snoop_calls.show_result, "read", "return one result", gives=_BOTH
+    ),
+    Endpoint(
+        "POST", "/snoop/signals", snoop_calls.signal, "signal", "signal instances, ends and failures",
+        takes=SIGNAL_TYPES,
+    ),
+    Endpoint(
+        "POST", "/snoop/advance", snoop_calls.advance_signals, "signal", "say that nothing earlier comes", (_DONE,),
+        body=bodies.NewTime, gives=(),
+    ),
+    Endpoint("GET", "/snoop/graph", snoop_calls.show_graph, "read", "return the event graph of the expressions"),
+    Endpoint(
+        "GET", "/snoop/knowledge", snoop_calls.show_knowledge, "read", "return the knowledge of goals", gives=(_TEXT,)
+    ),
+    Endpoint(
+        "PUT", "/snoop/knowledge", snoop_calls.replace_knowledge, "write", "replace the knowledge of goals",
+        takes=(_TEXT,),
+    ),
+    Endpoint(
+        "POST", "/snoop/convert", snoop_calls.convert, "read", "write an expression in another notation",
+        takes=EXPRESSION_TYPES, gives=(*_BOTH, _TEXT), query=("to", "check"),
+    ),
+    Endpoint(
+        "GET", "/schema/snoop-r.xsd", snoop_calls.show_schema, None, "return the schema of expressions and messages",
+        gives=(snoop_calls.XML,),
     ),
     Endpoint("POST", "/check", service_calls.check, "read", "list the problems of a program", body=bodies.ProgramText),
     Endpoint("GET", "/health", service_calls.health, None, "say that the service runs"),
