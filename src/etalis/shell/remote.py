@@ -96,7 +96,7 @@ class RemoteConsole:
     def vocabulary(self) -> Vocabulary:
         """Return the words that can be typed now."""
         return Vocabulary({"event": "an event occurs", "help": "what can be asked for"} | {
-            verb.name: verb.usage for verb in VERBS
+            verb.name: verb.usage for verb in VERBS if verb.usage
         })  # fmt: skip
 
     # requests
@@ -108,7 +108,7 @@ class RemoteConsole:
                 case s.Const(value=str() as name) if name in LEAVING:
                     yield None
                 case s.Const(value="help"):
-                    yield "".join(f"{usage}\n" for usage in ("event(a(1), Time).", *(verb.usage for verb in VERBS)))
+                    yield "".join(f"{usage}\n" for usage in ("event(a(1), Time).", *(verb.usage for verb in VERBS if verb.usage)))
                 case s.Compound(name=name) | s.Const(value=str() as name) if name in (*BY_NAME, "event"):
                     yield clause
                 case s.Initially(goal=goal):

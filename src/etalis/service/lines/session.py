@@ -18,12 +18,14 @@ from etalis.errors import EtalisError, Problem
 from etalis.service.access import ANYBODY, LOCAL, Client
 from etalis.service.batches import Taken
 from etalis.service.bodies import BodyOptions
+from etalis.service.expressions.snoop_service import SnoopService
 from etalis.service.host import Service
 from etalis.service.hosted_engine import HostedEngine
+from etalis.service.kept import Ended, Kind, LostMatches, Subscription
 from etalis.service.lines.dialects import JSON_LINES, Dialect
 from etalis.service.lines.requests import EventText, HttpGreeting, LineRequest, RequestReader, UnreadRequest, VerbCall
 from etalis.service.lines.verbs import Pong, Said
-from etalis.service.matches import Ended, Kind, LostMatches, MatchEntry, Subscription
+from etalis.service.matches import MatchEntry
 from etalis.service.problems import ForbiddenError, MalformedError, TooManyError, UnauthorizedError
 
 MOST_TOGETHER = 1_000  # events that are taken as one batch
@@ -141,6 +143,8 @@ class LineSession:
                 return self.dialect.text(said)
             case tuple():
                 return self.dialect.answers(*said)
+            case dict():
+                return self.dialect.plain(said)
             case _:
                 assert said is Pong
                 return self.dialect.pong
@@ -216,6 +220,11 @@ class LineSession:
                 raise MalformedError("E840", gone, hint)
             self._engine = seen[0]
         return self._engine
+
+    @property
+    def snoop(self) -> SnoopService:
+        """The expressions of the service."""
+        return self.service.snoop
 
     @property
     def own(self) -> HostedEngine:
@@ -303,7 +312,7 @@ class _Follower:
     """The matches of one engine that the client wants, and what writes them."""
 
     engine: str
-    reader: Subscription
+    reader: Subscription[MatchEntry]
     is_over: bool = False
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
