@@ -70,3 +70,23 @@ def test_ctrl_c_stops_a_goal_and_the_console_goes_on() -> None:
     out, _ = process.communicate("X = 1.\nhalt.\n", timeout=60)
     assert out == "stopped\nX = 1\n"
     assert process.returncode == 0
+
+
+def test_ctrl_c_ends_a_run_between_two_rows(tmp_path: Path) -> None:
+    (tmp_path / "p.etalis").write_text("hit(X) <- a(X).\n")
+    rows = "".join(f'["a", {i}, {i}]\n' for i in range(300_000))
+    (tmp_path / "many.jsonl").write_text(rows)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "etalis", "shell", tmp_path / "p.etalis"], stdin=-1, stdout=-1, text=True, bufsize=1,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"run('{tmp_path / 'many.jsonl'}').\n")
+    assert process.stdout.readline() == "hit(0) [0, 0]\n"
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate("rules.\nhalt.\n", timeout=60)
+    lines = out.splitlines()
+    assert lines[-2:] == ["stopped", "   1  hit(X) <- a(X)."]
+    assert len(lines) < 300_000
+    assert process.returncode == 0
