@@ -21,6 +21,11 @@ OPTIONS = (
     "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
 
+KEY_CODES = {
+    "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38,
+    "ArrowRight": 39, "ArrowDown": 40, "F8": 119,
+}  # fmt: skip
+
 # the protocol reads from the file number 3 and writes to 4
 START = """
 import fcntl, os, sys
@@ -44,6 +49,7 @@ class Browser:
         self._number = 0
         self._session: str | None = None
         self.errors: list[str] = []
+        self.allowed: tuple[str, ...] = ("file:", "data:", "blob:")
         (target,) = [t for t in self.ask("Target.getTargets")["targetInfos"] if t["type"] == "page"]
         self._session = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -82,17 +88,23 @@ class Browser:
             case {"method": "Log.entryAdded", "params": {"entry": {"level": "error"} as entry}}:
                 self.errors.append(entry["text"])
             case {"method": "Network.requestWillBeSent", "params": {"request": {"url": str(url)}}}:
-                if not url.startswith(("file:", "data:")):
+                if not url.startswith(self.allowed):
                     self.errors.append(f"asked for {url}")
         return message
 
     def open(self, path: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
         """Open a file and wait until it is loaded."""
+        self.visit(path.as_uri(), width=width, height=height, dark=dark)
+
+    def visit(
+        self, url: str, *, width: int = 1200, height: int = 900, dark: bool = False, mobile: bool = False
+    ) -> None:  # fmt: skip
+        """Go to an address and wait until it is loaded."""
         self.errors.clear()
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
-        self.ask("Page.navigate", url=path.as_uri())
+        self.ask("Page.navigate", url=url)
         self.wait("Page.loadEventFired")
 
     def value(self, expression: str) -> Any:
@@ -100,6 +112,32 @@ class Browser:
         found = self.ask("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
+
+    def until(self, condition: str, seconds: float = 20) -> Any:
+        """Wait until an expression is true; an error in it counts as false."""
+        found = self.value(
+            f"new Promise((done) => {{ const late = performance.now() + {seconds * 1000}; const look = () => {{"
+            f" let found = false; try {{ found = ({condition}); }} catch {{ }}"
+            " if (found || performance.now() > late) done(Boolean(found)); else setTimeout(look, 15); }; look(); })"
+        )
+        assert found, f"never came true: {condition}; errors: {self.errors}"
+        return found
+
+    def key(self, name: str, *, ctrl: bool = False, shift: bool = False, alt: bool = False) -> None:
+        """Press a key: a letter, or one of the names of the protocol, such as ArrowLeft."""
+        held = (1 if alt else 0) + (2 if ctrl else 0) + (8 if shift else 0)
+        text = {"Enter": "\r"}.get(name, name if len(name) == 1 else "")
+        code = KEY_CODES.get(name, ord(name.upper()) if len(name) == 1 else 0)
+        for kind in ("keyDown", "keyUp"):
+            typed = {"text": text} if kind == "keyDown" and text and not ctrl else {}
+            self.ask(
+                "Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code, modifiers=held,
+                **typed,
+            )  # fmt: skip
+
+    def type(self, text: str) -> None:
+        """Enter text where the focus is."""
+        self.ask("Input.insertText", text=text)
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
         """Let the mouse move, press or turn its wheel."""

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from etalis.service.batches import Taken
-from etalis.service.bodies import BodyOptions
 from etalis.service.host import EngineSpec, HostedEngine
 from etalis.service.http.bodies_of_calls import NewEngine
 from etalis.service.http.call import RouteCall, answer, raw_answer
+from etalis.service.intake.batches import Taken
+from etalis.service.intake.bodies import BodyOptions
 from etalis.service.matches import MatchEntry, encode
 from etalis.service.problems import MalformedError, describe
 from etalis.service.programs import kinds_of
@@ -34,7 +34,7 @@ async def create_engine(call: RouteCall) -> Response:
 
 def _program_text(call: RouteCall) -> NewEngine:
     """Return the engine that a program alone asks for: the rest stands in the query."""
-    given = {name: value for name, value in call.query.items() if name in WORDS}
+    given: dict[str, Any] = {name: value for name, value in call.query.items() if name in WORDS}
     scratch = call.query.get("scratch", "no") in ("yes", "true")
     try:
         return NewEngine(program=call.body.decode("utf-8-sig"), scratch=scratch, **given)
@@ -61,9 +61,10 @@ async def list_engines(call: RouteCall) -> Response:
 
 
 async def show_engine(call: RouteCall) -> Response:
-    """Tell of an engine."""
+    """Tell of an engine: also its program, and the kinds of its events."""
     engine = engine_of(call)
-    return answer(describe_engine(call, engine) | {"kinds": [asdict(kind) for kind in kinds_of(engine.program)]})
+    more = {"program": engine.spec.program, "kinds": [asdict(kind) for kind in kinds_of(engine.program)]}
+    return answer(describe_engine(call, engine) | more)
 
 
 async def delete_engine(call: RouteCall) -> Response:
