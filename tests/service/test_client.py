@@ -206,7 +206,8 @@ def test_expressions_of_snoop(client: Client) -> None:
         "having": {"title": {"bindVar": "T"}},
     }  # fmt: skip
     xml = """<expression xmlns="urn:etalis:snoop-r:1" operator="newCD" language="http://shop.example/events">
-        <with><Variable name="T" mode="bind"/></with><having><parameter name="title" bindVar="T"/></having></expression>"""
+        <with><Variable name="T" mode="bind"/></with><having><parameter name="title" bindVar="T"/></having>
+    </expression>"""
     signal = {"operator": "newCD", "language": "http://shop.example/events", "parameters": {"title": "Boy"}}
     first, second = (client.register(each)["evaluation"] for each in (leaf, xml))
     assert client.signal(signal)["matched"] == 2
