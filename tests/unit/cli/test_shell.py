@@ -6,13 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from etalis.cli import make_app
+from etalis.cli.service.extras import needing
 from etalis.cli.service.shell import shell
+from etalis.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 FRAUD = ROOT / "examples" / "fraud"
@@ -52,6 +55,12 @@ def test_a_remote_service_has_its_own_programs() -> None:
     code, _, err = console(FRAUD / "fraud.etalis", "--remote", "tcp://localhost:1")
     assert code == 2
     assert "the service has programs and policies of its own" in err
+
+
+def test_what_is_not_installed_is_told_with_what_installs_it() -> None:
+    with pytest.raises(InputError, match="this needs nowhere_at_all") as told, needing("shell"):
+        import_module("nowhere_at_all")
+    assert told.value.problems[0].hint == 'pip install "etalis[shell]"'
 
 
 def test_ctrl_c_stops_a_goal_and_the_console_goes_on() -> None:
