@@ -549,6 +549,31 @@ CUT = """[...document.querySelectorAll('button, select, input')].filter((each) =
 }).map((each) => each.outerHTML.slice(0, 80))"""
 
 
+def test_the_latest_marks_are_kept(page: Browser) -> None:
+    kept = page.value(
+        "import('/marks.js').then(({ MOST, Marks }) => { const marks = new Marks(), lane = marks.lane('a', false);"
+        " for (let i = 0; i < 450000; i++) marks.add(lane, i, i, { i });"
+        " const ids = marks.sorted(lane), at = marks.from(lane, 449990);"
+        " return [MOST, marks.count, lane.total, marks.low, marks.high, marks.record(ids[at]).i, lane.count]; })"
+    )
+    most, count, total, low, high, found, of_lane = kept
+    assert most <= count == of_lane <= most * 1.1
+    assert (total, high, found) == (450_000, 449_999, 449_990)
+    assert low == total - count
+
+
+def test_a_plan_with_a_loop_is_laid_out(page: Browser) -> None:
+    places = page.value(
+        "import('/plan.js').then(({ arrange }) => {"
+        " const nodes = ['a', 'b', 'c', 'd'].map((id) => ({ id, label: id }));"
+        " const links = [['a', 'b'], ['b', 'c'], ['c', 'b'], ['d', 'c']].map(([from, to]) => ({ from, to }));"
+        " return Object.fromEntries([...arrange(nodes, links)].map(([id, place]) => [id, [place.x, place.y]])); })"
+    )
+    assert len({tuple(place) for place in places.values()}) == 4
+    assert places["a"][1] < places["b"][1]
+    assert places["d"][1] < places["c"][1]
+
+
 def test_wheel_drag_strip_and_double_click_move_the_time_line(browser: Browser, address: str) -> None:
     show(browser, address + "/?sample=stock")
     run(browser)
