@@ -58,7 +58,7 @@ else:  # for a type checker every name would be one that `__getattr__` knows
             "etalis.sparql": ("compile_sparql",),
             "etalis.temporal.event": ("Event", "Retraction"),
         },
-        modules=("cases", "effects", "errors", "testing"),
+        modules=("cases", "client", "effects", "errors", "testing"),
     )
 
 announce("etalis.pictures.explanations")  # prints explanations as pictures

@@ -39,6 +39,29 @@ STEPS = (
 BOUND = ("q(X, V) seq ins(p(V))", "(p(V), V > 1) seq del(p(V))", "p(V) seq raise(c(V))", "q(V, X) seq set(q(V, 0))")
 
 
+AWAITED = (
+    "b(X)",
+    "b(_)",
+    "a(X) seq b(Y)",
+    "(b(Y) where Y > X)",
+    "d(X)",
+    "(a(X) or b(X))",
+    "a(_) seq (not b(X) within 1)",
+)
+
+
+def waiting(random: Random, depth: int) -> str:
+    """A random action over X that may wait."""
+    form = random.random()
+    if form < 0.4 or depth == 0:
+        first, then = action(random, depth), action(random, depth)
+        return f"({first} seq await({random.choice(AWAITED)} within {random.randint(1, 4)}) seq {then})"
+    left, right = waiting(random, depth - 1), waiting(random, depth - 1) if form < 0.7 else action(random, depth)
+    if form < 0.85:
+        return f"({left} {random.choice(('seq', 'seq', 'or'))} {right})"
+    return f"({random.choice(CONDITIONS)} -> {left} ; {right})"
+
+
 def action(random: Random, depth: int) -> str:
     """A random action over X, which is bound."""
     if depth == 0 or random.random() < 0.25:
@@ -54,7 +77,10 @@ def action(random: Random, depth: int) -> str:
 def reaction(random: Random, number: int) -> str:
     condition = f" if {random.choice(CONDITIONS)}" if random.random() < 0.3 else ""
     otherwise = f" else {action(random, 2)}" if condition and random.random() < 0.5 else ""
-    return f"r{number} rule: on {random.choice(PATTERNS)}{condition} do {action(random, 3)}{otherwise}."
+    waits = random.random() < 0.25
+    done = waiting(random, 2) if waits else action(random, 3)
+    undone = f" undo {action(random, 1)}" if waits and random.random() < 0.7 else ""
+    return f"r{number} rule: on {random.choice(PATTERNS)}{condition} do {done}{otherwise}{undone}."
 
 
 def reactive_program(random: Random) -> str:

@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from socket import socket
 from typing import Any
 
 import httpx
@@ -49,13 +50,13 @@ async def served(service: Service | None = None, **options: Any) -> AsyncIterato
 
 
 @contextmanager
-def live(service: Service | None = None, **options: Any) -> Iterator[str]:
-    """Yield the address of a server on loopback, which runs in a thread and is ended."""
+def live(service: Service | None = None, *, lines: socket | None = None, **options: Any) -> Iterator[str]:
+    """Yield the address of a server on loopback, which runs in a thread and is ended; `lines` is a port for lines."""
     with bind("127.0.0.1", 0) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         service = service or Service(public_url=url, **options)
         ready = threading.Event()
-        server = make_server(make_app(service), service, ready=ready.set)
+        server = make_server(make_app(service, lines=lines), service, ready=ready.set)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listening])))
         thread.start()
         try:

@@ -10,9 +10,11 @@ from etalis.errors import InputError
 from etalis.reactive.outbox.outbox import Outbox
 from helpers.outbox_engine_laws import OutboxEngineLaws
 from helpers.outbox_laws import OutboxLaws
+from helpers.outbox_revision_laws import OutboxRevisionLaws
+from helpers.outbox_saga_laws import OutboxSagaLaws
 
 
-class TestPostgres(OutboxLaws, OutboxEngineLaws):
+class TestPostgres(OutboxLaws, OutboxEngineLaws, OutboxSagaLaws, OutboxRevisionLaws):
     """All laws; the fixture `outbox` is that of the folder."""
 
 

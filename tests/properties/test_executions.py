@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from etalis.data.values import Struct
+from etalis.data.values import Real, Struct
 from etalis.reactive.execution import Label, SearchLimits
 from etalis.reactive.meaning import SearchEndError
 from helpers.action_runs import all_executions, by_meaning, by_search, is_legal
@@ -45,7 +45,7 @@ def _compare_with_first(
 
 def test_random_changes_in_sequence() -> None:
     """What is done without a search, with values of every kind, is what is meant."""
-    values = (1, 2, "a", 2.0, (1, "a"), Struct("f", (1,)), ())
+    values = (1, 2, "a", Real(2.0), (1, "a"), Struct("f", (1,)), ())
     refused = frozenset((Label("effect", Struct("e", (1, Struct("g", (2,))))),))
     for number in range(COUNT):
         rng = Random(number)

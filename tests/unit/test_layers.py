@@ -13,7 +13,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
 ROOM = 16  # modules in one folder
-TWICE = {"Change", "Source"}  # of a case and of knowledge; of a text and of a plan
+TWICE = {"Change", "Client", "Source"}  # of a case and of knowledge; who asks and what asks; of a text and of a plan
 
 GROUND = {"errors", "data", "logic", "temporal"}
 LANGUAGE = GROUND | {"language"}
@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "pipeline": TABLES | {"spark"},
     "snoop": LANGUAGE | {"runtime", "plan", "api"},
     "service": TABLES | {"why", "pictures", "epsparql", "api", "snoop", "lazy"},
-    "client": {"errors", "lazy"},
+    "client": {"errors", "lazy", "data", "temporal", "api"},
     "shell": TABLES | {"why", "pictures", "api", "client", "service", "lazy"},
     "testing": COLUMNS | CASES | {"lazy", "semantics", "spark", "api"},
     "cli": TABLES

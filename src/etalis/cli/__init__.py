@@ -38,6 +38,8 @@ COMMANDS = {
     "compare": ("etalis.cli.compare:compare", "Show which matches a changed program gains and loses."),
     "declare": ("etalis.cli.declare:declare", "Print declarations that fit a table."),
     "serve": ("etalis.cli.service.serve:serve", "Serve engines over HTTP: programs in, events in, matches out."),
+    "shell": ("etalis.cli.service.shell:shell", "Type in events, goals and rules, and see what they make."),
+    "send": ("etalis.cli.service.send:send", "Send the events of a file to a service."),
     "pipeline": ("etalis.cli.pipeline:app", "Run programs on Spark from a file."),
 }
 MEANT = {".etalis": "run", ".case": "test", ".toml": "pipeline run"}  # where a file stands in the place of a command

@@ -81,7 +81,7 @@ def explain(
         for path, draw in drawn:
             write_text(draw(compiled.picture(policy=policy)), path)
         if rules:
-            print(print_program(compiled.compiled.tree), end="")
+            print(print_program(compiled.compiled.written), end="")
         elif code:
             print(compiled.code(policy=policy))
         elif not drawn:

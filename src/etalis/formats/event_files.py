@@ -28,7 +28,7 @@ from etalis.temporal.interval import to_microseconds
 TICK = 1_000  # between two events without stamps, in microseconds
 _EXPECTED = "expected event(...), sleep(...) or halt"
 _HALT = Const("halt")
-_SHAPE = "a clause is event(a(1)). or event(a(1), [Start, End]). or sleep(Seconds)."
+_SHAPE = "a clause is event(a(1)). or event(a(1), [Start, End]). or event(a(1), Time). or sleep(Seconds)."
 
 
 @dataclass(slots=True)
@@ -97,8 +97,11 @@ class _Stream:
         match stamp:
             case ListTerm((start, end), None):
                 return self._time(start), self._time(end)
-            case _:
+            case ListTerm():
                 raise InputError(Problem("E404", "expected [start, end] as the stamp", stamp.span, _SHAPE))
+            case _:
+                moment = self._time(stamp)
+                return moment, moment
 
     def _time(self, term: Term) -> int:
         value = to_ground(term)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from etalis.data.values import Struct, Value, format_value
 from etalis.errors import EtalisError
+from etalis.language.reactive.wait_names import begins_wait, is_of_wait, wait_text
 
 LabelKind: TypeAlias = Literal["ins", "del", "set", "raise", "effect"]
 Why: TypeAlias = Literal["no execution", "limit", "error", "effect refused", "illegal state"]
@@ -24,9 +25,25 @@ class Label:
     after: Value | None = None
 
     def __str__(self) -> str:
+        if self.wait == "begins":
+            assert isinstance(self.term, Struct)
+            return wait_text(self.term.name)
         text = format_value(self.term).replace(_WRITTEN, "_")
         later = "" if self.after is None else f",after({format_value(self.after)})"
         return f"{self.kind}({text}{later})"
+
+    @property
+    def wait(self) -> Literal["", "begins", "ends"]:
+        """Whether it is the step with which an action begins to wait, or has its wait end later."""
+        name = self.term.name if isinstance(self.term, Struct) else self.term
+        if self.kind != "raise" or not isinstance(name, str) or not is_of_wait(name):
+            return ""
+        return "begins" if begins_wait(name) else "ends"
+
+
+def steps_of(labels: Iterable[Label]) -> tuple[str, ...]:
+    """Return steps as texts; that an action begins to wait is one."""
+    return tuple(str(label) for label in labels if label.wait != "ends")
 
 
 _WRITTEN = format_value(ANYTHING)  # an atom with such a text would have its quotes escaped

@@ -19,12 +19,15 @@ from etalis.language.flags import Settings, settings
 from etalis.language.given_tree import read_tree
 from etalis.language.goal_limits import host_limits
 from etalis.language.outer.strata import MadeAtom, find_levels, find_stages
+from etalis.language.reactive.reach import done, has_effects
 from etalis.language.reactive.reactions import refuse_uncorrected
+from etalis.language.reactive.sagas import begins_to_wait, written_out
 from etalis.language.read.imports import Reader
 from etalis.language.read.modules import resolve
 from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
-from etalis.language.syntax import Item, Reaction, Rule, Tree, Trigger
+from etalis.language.syntax import Const, Item, Raise, Reaction, Rule, SetFlag, Tree, Trigger
+from etalis.language.traversal import actions_of
 from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
 from etalis.logic.knowledge.loaders import LoadedRows
@@ -73,7 +76,11 @@ def compile_given(
 ) -> CompiledProgram:  # fmt: skip
     """Check a program that is given as a syntax tree, or as the items of one."""
     added = read_register(register)
-    tree, missing = resolve(read_tree(given, name))
+    items = given.items if isinstance(given, Tree) else tuple(given)
+    policy = flags.get("event_consumption_policy")
+    if isinstance(policy, str):  # by which an `any` is judged
+        items = (*items, SetFlag("event_consumption_policy", Const(policy)))
+    tree, missing = resolve(read_tree(items, name))
     problems = in_order([*missing, *findings(tree, frozenset(added))])
     program = compile_tree(tree, problems, flags=flags, strict=strict)
     program.name = name
@@ -92,7 +99,7 @@ def compile_tree(
     program = CompiledProgram(tree, tuple(problems), settings(tree, flags), strict=strict)
     if program.settings.corrects:
         refused = [*refuse_effects(tree, program.settings), *refuse_uncorrected(Outline(tree), program.settings)]
-        refused += program.refuse_reactions("where matches are taken back")
+        refused += program.refuse_later("where matches are taken back")
         if refused:
             raise ProgramError(*refused)
     return program
@@ -102,7 +109,8 @@ class CompiledProgram:
     """A checked program, and the knowledge that the host adds to it."""
 
     def __init__(self, tree: Tree, problems: tuple[Problem, ...], settings: Settings, *, strict: bool = False) -> None:
-        self.tree = tree
+        self.written = tree
+        self.tree = tree = written_out(tree)
         self.name = "<program>"  # by which keys of effects and outboxes know it
         self.settings = settings
         self.rules: tuple[Rule, ...] = running_rules(tree)
@@ -214,6 +222,25 @@ class CompiledProgram:
         for reaction in self.reactions:
             name = "a reaction" if reaction.label is None else f"the reaction {reaction.label}"
             yield Problem("E290", f"{name} cannot run {where}", reaction.span, hint)
+
+    def refuse_later(self, where: str) -> Iterator[Problem]:
+        """Yield the reactions that do something later, which a correction does not find."""
+        outline = Outline(self.tree)
+        for reaction in self.reactions:
+            several = [node for action in actions_of(reaction) for node in done(action, outline)]
+            if any(isinstance(node, Raise) and node.after is not None for node in several):
+                name = "a reaction" if reaction.label is None else f"the reaction {reaction.label}"
+                hint = "use reporting(on_watermark) for late events; or raise at once, and let an alarm follow"
+                yield Problem("E290", f"{name} waits, or raises later, which cannot be {where}", reaction.span, hint)
+
+    def refuse_taking_back(self, where: str) -> Iterator[Problem]:
+        """Yield the reactions that wait, where effects are made and nothing takes them back if the wait ends."""
+        outline = Outline(self.tree)
+        for reaction in self.reactions:
+            if begins_to_wait(reaction) and any(has_effects(action, outline) for action in actions_of(reaction)):
+                name = "a reaction" if reaction.label is None else f"the reaction {reaction.label}"
+                hint = "wait in an engine, or raise an event and let a second reaction make the effects"
+                yield Problem("E290", f"{name} waits, and nothing {where} takes effects back", reaction.span, hint)
 
     def check_rules(self, rules: Iterable[Rule]) -> None:
         """Check rules that come at run time beside those the program has."""

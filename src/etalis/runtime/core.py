@@ -44,6 +44,7 @@ from etalis.runtime.record.corrected_inputs import CorrectedInputs
 from etalis.runtime.reporting.evidence import Evidence
 from etalis.runtime.reporting.failures import Failures
 from etalis.runtime.reporting.report import refuse_unread
+from etalis.runtime.revision.corrected_reactions import CorrectedReactions
 from etalis.runtime.revision.retraction import Retractions
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
@@ -150,10 +151,20 @@ class Core:
             {name: item for (name, _), item in declarations(program.tree).items()}, self.fail,
         )  # fmt: skip
         self.run_loop.reactor = make_reactor(self.rules, context, lambda: self.search)
+        self.corrected = self._follow_corrections(context)
         settings = with_ahead(with_limits(program.settings, options.limits), options.ahead)
         self.guard = guard_of(settings, self.rules, self.disorder, self.fail, self.dead_letters)
         wall = options.wall
         self.horizon = self.horizon_of(settings.max_ahead, None if wall is None else lambda: to_time(wall()))
+
+    def _follow_corrections(self, context: TurnContext) -> CorrectedReactions | None:
+        """Let reactions follow corrections, if there are both."""
+        revision = None if self.disorder is None else self.disorder.revision
+        if revision is None or self.run_loop.reactor is None:
+            return None
+        found = CorrectedReactions(self.run_loop, revision, self.run_loop.reactor, context)
+        revision.reactions, self.run_loop.note_raised = found, found.remember
+        return found
 
     def horizon_of(self, bound: int | None, wall: Callable[[], int] | None) -> Horizon | None:
         """Return what refuses events from the future, if there is a bound."""

@@ -25,6 +25,8 @@ from etalis.language.outer.check_outer import find_cycles
 from etalis.language.reactive.check_constraints import no_properties
 from etalis.language.reactive.constraints import tells_violation
 from etalis.language.reactive.reach import has_effects, raises_later
+from etalis.language.reactive.sagas import begins_to_wait
+from etalis.language.reactive.wait_names import is_of_wait
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import event_rules, events_in, knowledge_changes, label_properties
 from etalis.language.same_rule import fits
@@ -36,7 +38,7 @@ from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import from_value
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
-from etalis.plan.rules import plan_rule
+from etalis.plan.rules import as_run, plan_rule
 from etalis.plan.strata import find_levels, find_stages
 from etalis.plan.types import Typing, types_event_at_a_time
 from etalis.runtime.codegen.compile import Compiler
@@ -76,6 +78,7 @@ class RuleLife:
     label: str = ""
     came: int = 0
     went: int | None = None
+    given: Rule | None = None  # as it was given, with each `any` of it
 
 
 class RuleSet:
@@ -143,7 +146,7 @@ class RuleSet:
         if like is not None:
             self.rules, self.first = list(like[0]), like[1]
             self.lives.update(
-                (planned.number, RuleLife(rule, BEGINNING, label=planned.head.label)) for planned, rule in self.rules
+                (planned.number, self._life(rule, BEGINNING, planned.head.label)) for planned, rule in self.rules
             )
         else:
             for rule, head in zip(program.rules, program.plans(policy, parts=parts), strict=True):
@@ -153,11 +156,16 @@ class RuleSet:
         self.compile()
 
     def _find_numbered(self) -> frozenset[int]:
-        """Return the rules of reactions whose matches are told from equal ones: what they do outside has keys."""
+        """Return the rules of reactions whose matches are told from equal ones: by their keys outside, or in waits."""
         outline = Outline(self.program.tree)
+        if self.settings.corrects:  # what is done for a match must be found again
+            return frozenset(planned.number for planned, _ in self.rules if planned.head.hidden)
         hidden = [planned.number for planned, _ in self.rules if planned.head.hidden]
         pairs = zip(hidden, self.program.reactions, strict=True)
-        return frozenset(n for n, reaction in pairs if any(has_effects(a, outline) for a in actions_of(reaction)))
+        return frozenset(
+            n for n, reaction in pairs
+            if begins_to_wait(reaction) or any(has_effects(a, outline) for a in actions_of(reaction))
+        )  # fmt: skip
 
     def _begin_record(self) -> KeptPast:
         """Return what keeps the past for explanations: as far as its own horizon, else that of late events."""
@@ -182,8 +190,12 @@ class RuleSet:
     def _pair(self, rule: Rule, head: p.Head, shares: bool) -> Pair:
         """Number a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
         self.numbers += 1
-        self.lives[self.numbers] = RuleLife(rule, self.state.now, label=head.label, came=self.state.number)
+        self.lives[self.numbers] = self._life(rule, self.state.now, head.label, self.state.number)
         return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
+
+    def _life(self, rule: Rule, since: int, label: str, came: int = 0) -> RuleLife:
+        """Return a rule as it is run: with each `any` expanded that is no operator of its own."""
+        return RuleLife(as_run(rule, self.settings), since, label=label, came=came, given=rule)
 
     def compile(self) -> None:
         """Compile all rules over the state they have."""
@@ -331,7 +343,7 @@ class RuleSet:
 
     def log_event(self, name: str, arity: int, start: int, end: int) -> None:
         """Note an event for isolation, if the program isolates anything and knows the kind."""
-        if self.log is not None and (name, arity) in self.listened:
+        if self.log is not None and (name, arity) in self.listened and not is_of_wait(name):
             self.log.add(start, end, self.state.current)
 
     def insert(self, rule: str | Rule) -> str:
@@ -391,7 +403,7 @@ class RuleSet:
         self._remove([pair for pair in self.rules if pair not in rules])
         self.rules = rules
         for planned, rule in rules:
-            self.lives.setdefault(planned.number, RuleLife(rule, BEGINNING, label=planned.head.label))
+            self.lives.setdefault(planned.number, self._life(rule, BEGINNING, planned.head.label))
         self.compile()
 
     def _no_rule(self, what: str) -> ProgramError:

@@ -20,7 +20,7 @@ from etalis.runtime.changes import Changes
 from etalis.runtime.deadlines.timers import Tag
 from etalis.runtime.reactions.reactor import Reactor
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import NEVER, HeadKind, Raw, sort_round
+from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw, sort_round
 from etalis.temporal.event import Event, EventKind, brief, new_event
 from etalis.temporal.rope import RaisedRope
 
@@ -37,8 +37,10 @@ class RunLoop:
         self.taking = False
         self.made = 0
         self.most = program.settings.max_derivations  # events that one input may cause
+        self.fallen = BEGINNING  # when something fell due last
         self.settled: int = NEVER  # how far deadlines may pass by themselves
         self.reactor: Reactor | None = None
+        self.note_raised: Callable[[str, tuple[Any, ...], int, int], None] | None = None  # for what is corrected
 
     def begin(self, rules: RuleSet, changes: Changes) -> None:
         """Take the rules, whose goals know this run loop already, and the changes of knowledge to come."""
@@ -197,6 +199,7 @@ class RunLoop:
                 if timers.due > last:
                     return
                 state.reach(timers.due)
+                self.fallen = timers.due
                 state.fall_due()
             if state.queue or state.steps or state.reacting:
                 if reactor is not None and state.now != moment and (time < NEVER or moment is None):
@@ -333,6 +336,8 @@ class RunLoop:
             if self.rules.record is not None:
                 self.rules.record.raise_event(raw)
             raw = (step.end, step.start, None, *step.args, RaisedRope(raw, step.cause))
+        if self.note_raised is not None:
+            self.note_raised(step.name, step.args, step.start, step.end)
         self.occur(step.name, len(step.args), raw)
 
 

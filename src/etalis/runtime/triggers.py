@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from etalis.language.check.names import triggered
+from etalis.language.reactive.wait_names import is_of_wait
 from etalis.language.syntax import Compound, Const, Term, Trigger, Var
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
@@ -31,6 +32,8 @@ def find_reported(triggers: Sequence[Trigger], name: str, arity: int, conditions
 
 def find_raised(triggers: Sequence[Trigger], name: str, arity: int, conditions: Conditions) -> Reported:
     """Tell which events of a kind that goals raise are reported; a trigger for all that rules define names none."""
+    if is_of_wait(name):
+        return False
     return _either([_test(t, name, arity, conditions) for t in triggers if t.pattern != _DEFINED])
 
 

@@ -19,10 +19,11 @@ from etalis.language import syntax as s
 from etalis.language.event_goals import raised_event
 from etalis.language.flags import Settings, priority_of
 from etalis.language.lower import to_logic
+from etalis.language.printer import print_action
 from etalis.language.rules import declarations, reaction_rules
 from etalis.language.steps import Occur
 from etalis.logic.solver import Solver
-from etalis.reactive.execution import Failed, Label, SearchLimits
+from etalis.reactive.execution import Failed, Label, SearchLimits, steps_of
 from etalis.reactive.meaning import FactSets, Meaning
 from etalis.reactive.terms import ActionProgram, Names
 from etalis.semantics.matches import Bindings, Instance, ModelDeadline, Numbers, World, alarm_time, ground
@@ -69,6 +70,7 @@ class ModelReactor:
         self.stamp: int | None = None
         self.equal: Counter[tuple[object, ...]] = Counter()
         self.turns = 0
+        self.sagas: dict[Value, tuple[str, tuple[Label, ...]]] = {}  # what each waits for, and the effects it has made
         if solver.database.state is not None:
             notes.state = {key: tuple(rows) for key, rows in solver.database.state.facts()}
 
@@ -110,6 +112,9 @@ class ModelReactor:
         named = zip(head.args, match.values, strict=False)
         bindings = {a.name: value for a, value in named if isinstance(a, s.Var)}
         action: s.Action | None = reaction.action
+        if reaction.part is not None:
+            self._go_on(match, reaction, reaction.part, bindings)
+            return
         if reaction.condition is not None:
             try:
                 found = next(iter(self.solver.solve(to_logic(reaction.condition), bindings)), None)
@@ -119,9 +124,26 @@ class ModelReactor:
             action = reaction.otherwise if found is None else reaction.action
             bindings |= {v: x for v, x in (found or {}).items() if not v.startswith("_#")}
         if action is not None:
-            self._execute(match, action, bindings)
+            branch = "do" if action is reaction.action else "else"
+            saga = Struct("saga", (match.place, branch, match.start, match.end, match.number, match.values))
+            self._execute(match, action, bindings, saga)
 
-    def _execute(self, match: ReactionMatch, action: s.Action, bindings: Bindings) -> None:
+    def _go_on(self, match: ReactionMatch, reaction: s.Reaction, part: s.SagaPart, bindings: Bindings) -> None:
+        """Do the next transaction of a saga that waits for this; where there is none, take back what it has done."""
+        saga = match.values[0]
+        mark, made = self.sagas.get(saga, ("", ()))
+        if mark != part.mark:
+            return
+        if part.is_end:
+            self._fail(match, "no execution", print_action(part.awaited), ())
+        elif self._execute(match, reaction.action, bindings, saga):
+            return
+        del self.sagas[saga]
+        self.notes.effects += [f"-{format_value(each.term)}" for each in reversed(made)]
+        if reaction.undo is not None:
+            self._execute(match, reaction.undo, bindings, None)
+
+    def _execute(self, match: ReactionMatch, action: s.Action, bindings: Bindings, saga: Value | None) -> bool:
         """Do the first execution whose effects are all made; each one that is refused is no step from then on."""
         refused: set[Label] = set()
         while True:
@@ -130,19 +152,22 @@ class ModelReactor:
             found, state = self.meaning.execute(term, names, self.notes.state, bindings, frozenset(refused))
             self._see(self.notes.state)
             if isinstance(found, Failed):
-                self._fail(match, found.why, found.failed, tuple(map(str, found.reached)))
-                return
+                self._fail(match, found.why, found.failed, steps_of(found.reached))
+                return False
             try:
-                events = self._raised(match, found.labels)
+                events = self._raised(match, found.labels, saga)
             except EtalisError as error:
-                self._fail(match, "error", error.problems[0].message, tuple(map(str, found.labels)))
-                return
-            failed = self._make([label for label in found.labels if label.kind == "effect"])
+                self._fail(match, "error", error.problems[0].message, steps_of(found.labels))
+                return False
+            effects = [label for label in found.labels if label.kind == "effect"]
+            failed = self._make(effects)
             if failed is None:
                 self.notes.state = state
                 self._see(state)
                 self._ask(match, events)
-                return
+                if saga is not None:
+                    self._wait(saga, found.labels, effects)
+                return True
             refused.add(failed)
 
     def _see(self, state: FactSets) -> None:
@@ -163,14 +188,26 @@ class ModelReactor:
             made.append(label)
         return None
 
-    def _raised(self, match: ReactionMatch, labels: tuple[Label, ...]) -> list[tuple[Occur, bool]]:
+    def _wait(self, saga: Value, labels: tuple[Label, ...], effects: list[Label]) -> None:
+        """Note what a saga has done, and what it waits for; one that waits for nothing is over."""
+        marks = [label.term.name for label in labels if label.wait == "begins" and isinstance(label.term, Struct)]
+        _, made = self.sagas.pop(saga, ("", ()))
+        if marks:
+            self.sagas[saga] = marks[-1], (*made, *effects)
+
+    def _raised(
+        self, match: ReactionMatch, labels: tuple[Label, ...], saga: Value | None
+    ) -> list[tuple[Occur, bool]]:  # fmt: skip
         """Return the events that a path raises, and whether each comes later; refuse what is no event."""
         found = []
         for label in labels:
             if label.kind == "raise":
                 end = match.end if label.after is None else alarm_time("after", label.after, match.end)
                 assert end is not None, "the search refuses other delays"
-                found.append((raised_event(label.term, end, end, self.declared), label.after is not None))
+                term = label.term
+                if label.wait and saga is not None and isinstance(term, Struct):
+                    term = Struct(term.name, (saga, *term.args[1:]))
+                found.append((raised_event(term, end, end, self.declared), label.after is not None))
         return found
 
     def _ask(self, match: ReactionMatch, events: list[tuple[Occur, bool]]) -> None:

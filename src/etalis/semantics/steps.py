@@ -19,6 +19,8 @@ from etalis.language.event_goals import install_goals
 from etalis.language.flags import settings
 from etalis.language.goal_limits import goal_limits, host_limits
 from etalis.language.lower import load_clauses, run_directives, to_logic
+from etalis.language.reactive.sagas import written_out
+from etalis.language.reactive.wait_names import is_of_wait
 from etalis.language.rules import knowledge_changes, known_events, labelled_rules
 from etalis.language.steps import Occur, Reset, Spy, Step
 from etalis.logic.knowledge.facts import change_facts
@@ -70,6 +72,7 @@ def run(
     come (True) or go (False). Into `notes` goes what contributes to each event, by the inputs' places from 1 on, into
     `reactions` what these did.
     """
+    program = written_out(program)
     given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
     errors = [] if errors is None else errors
@@ -180,7 +183,8 @@ def reported(program: s.Tree, events: Iterable[Event]) -> list[Event]:
     found = settings(program)
     solver = Solver(load_clauses(program), host_limits(found), output=lambda _text: None)
     solve = knowledge(program, solver, [], goal_limits(found))
-    return [event for event in events if any(_is_meant(trigger, event, solve) for trigger in triggers)]
+    heard = (event for event in events if not is_of_wait(event.name))
+    return [event for event in heard if any(_is_meant(trigger, event, solve) for trigger in triggers)]
 
 
 def _is_meant(trigger: s.Trigger, event: Event, solve: Solve) -> bool:

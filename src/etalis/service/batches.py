@@ -79,6 +79,7 @@ class Taken:
     late: int = 0
     repeated: int = 0
     rejected: list[RejectedRow] = field(default_factory=list)
+    late_rows: list[RejectedRow] = field(default_factory=list)
     matches: list[MatchEntry] = field(default_factory=list)
 
 
@@ -135,12 +136,12 @@ class EventBatch:
         return _Piece(self._index - before, self._late, self._repeated, self._rejected, found, self.engine.next_due())
 
     def _refuse(self, letter: DeadLetter) -> None:
+        row = RejectedRow(self._place(), f"{letter.name}: {letter.reason}" if letter.name else letter.reason)
         if letter.cause == "late":
             self._late += 1
+            self.result.late_rows.append(row)
         else:
-            self._rejected.append(
-                RejectedRow(self._place(), f"{letter.name}: {letter.reason}" if letter.name else letter.reason)
-            )
+            self._rejected.append(row)
 
     def _take(self, part: Part, found: list[Found]) -> None:
         match part:

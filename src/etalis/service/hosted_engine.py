@@ -310,7 +310,7 @@ class HostedEngine:
         """Return the plan of the rules with what waits in it: as text, as SVG, or as boxes and links."""
         return await self._do(lambda: EXPLAINED[form](self._engine))
 
-    async def why(self, event: Event) -> Justification:
+    async def why(self, event: Event | str) -> Justification:
         """Return why an event occurred, in an engine that keeps its past."""
         return await self._do(lambda: self._engine.justify(event))
 

@@ -10,9 +10,11 @@ from etalis.errors import InputError
 from etalis.reactive.outbox.outbox import Outbox
 from helpers.outbox_engine_laws import OutboxEngineLaws
 from helpers.outbox_laws import OutboxLaws
+from helpers.outbox_revision_laws import OutboxRevisionLaws
+from helpers.outbox_saga_laws import OutboxSagaLaws
 
 
-class TestSqlite(OutboxLaws, OutboxEngineLaws):
+class TestSqlite(OutboxLaws, OutboxEngineLaws, OutboxSagaLaws, OutboxRevisionLaws):
     @pytest.fixture
     def outbox(self, tmp_path: Path) -> Outbox:
         return Outbox(f"sqlite:///{tmp_path / 'box.db'}?synchronous=off")

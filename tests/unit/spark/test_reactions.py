@@ -16,6 +16,7 @@ from etalis.reactive.effects.transaction import Transaction
 from etalis.spark.effect_rows import ShardEffects, read_effects
 from etalis.temporal.event import Event
 from helpers.micro_batches import plan_stream, run_whole
+from helpers.receivers import Desk
 from helpers.spark_shuffle import plan_events, run_shuffled
 
 SHOP = r"""
@@ -50,6 +51,16 @@ def stream(seed: int, size: int = 40) -> list[Event]:
         Event.make(random.choice(kinds), (random.choice(["rose", "vase", "pot"]), random.randrange(1, 4)), at, at)
         for at in sorted(random.randrange(10**7) for _ in range(size))
     ]
+
+
+RENT = """
+:- state held/2 key 2.
+rent rule: on sold(Item, N)
+    do ins(held(Item, N)) seq await(filled(Item, M) within 2) seq del(held(Item, N)) seq raise(served(Item, M))
+    undo del(held(Item, N)) seq raise(lost(Item, N)).
+served_all(Item, N) <- served(Item, N).
+lost_all(Item, N) <- lost(Item, N).
+"""
 
 
 class Kept:
@@ -127,6 +138,45 @@ def test_shards_of_a_stream_are_one_engine_and_write_each_effect_once(seed: int,
     matches, keys = expected(SHOP, events)
     assert sorted((row["event"], json.loads(row["args"]), row["start"], row["end"]) for row in found) == matches
     assert sorted(row["key"] for row in read_effects(str(tmp_path / "effects"))) == keys
+
+
+def test_effects_of_a_stream_are_delivered_once_by_way_of_an_outbox(tmp_path: Path) -> None:
+    events = stream(1)
+    program = etalis.compile(SHOP, name="shop")
+    planned = plan_stream(program, events, str(tmp_path), shards=3, lateness="1 hour")
+    assert planned is not None
+    run_whole(planned, events, Random(1))
+    outbox, desk = etalis.Outbox(f"sqlite:///{tmp_path / 'box.db'}"), Desk()
+    for _ in range(2):  # as often as one likes, also while the stream runs
+        outbox.add(read_effects(str(tmp_path / "effects")), program="shop")
+        outbox.deliver({"send": desk.function("send", 2)}, once=True)
+    assert sorted(desk.keys["send"]) == expected(SHOP, events)[1]
+    assert {call.split("(")[1].split(",")[0] for call in desk.calls} <= {"rose", "vase", "pot"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_waits_waits_in_its_shard(seed: int, tmp_path: Path) -> None:
+    events = stream(seed)
+    program = etalis.compile(RENT, name="rent")
+    plan = plan_events(program, events, policy=None, shards=3, ordered=True, staged=True)
+    assert plan is not None
+    assert plan.sharding.shards == 3
+    matches = expected(RENT, events)[0]
+    assert {name for name, *_ in matches} == {"served_all", "lost_all"}
+    found = run_shuffled(plan, events, ordered=True)
+    assert sorted((name, args, start, end) for name, args, start, end, _ in found) == matches
+    planned = plan_stream(program, events, str(tmp_path), shards=3, lateness="1 hour")
+    assert planned is not None
+    rows = run_whole(planned, events, Random(seed))
+    assert sorted((row["event"], json.loads(row["args"]), row["start"], row["end"]) for row in rows) == matches
+
+
+def test_effects_that_an_end_of_a_wait_would_take_back_are_refused(tmp_path: Path) -> None:
+    program = etalis.compile(RENT.replace("ins(held", "effect(send(Item, N)) seq ins(held"))
+    with pytest.raises(etalis.ProgramError, match="E290: the reaction rent waits, and nothing on Spark takes effects"):
+        plan_events(program, stream(1), policy=None, shards=3, ordered=True, staged=True)
+    with pytest.raises(etalis.ProgramError, match="E290"):
+        plan_stream(program, stream(1), str(tmp_path), lateness="1 hour")
 
 
 def test_reactions_are_refused_where_matches_are_taken_back(tmp_path: Path) -> None:

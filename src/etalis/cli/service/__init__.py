@@ -1,1 +1,1 @@
-"""Commands of the service: `serve` runs it."""
+"""Commands of the service and of its clients: `serve` runs it, `shell` and `send` talk to it."""

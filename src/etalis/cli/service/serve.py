@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,6 +29,9 @@ Programs = Annotated[
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on; others than this machine's own need --tokens.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+TcpPort = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="Port for lines, terms or JSON; 0 takes a free one.")
+]
 TokensPath = Annotated[
     Path | None, typer.Option("--tokens", help="File of clients: name token scopes [secret] in each line.")
 ]
@@ -58,6 +62,7 @@ def serve(
     *,
     host: Host = "127.0.0.1",
     port: Port = PORT,
+    tcp: TcpPort = None,
     tokens: TokensPath = None,
     public_url: PublicUrl = None,
     time: Time = None,
@@ -108,7 +113,7 @@ def serve(
             callback_secret,
         )  # fmt: skip
         served = [_read(path) for path in programs or ()]
-        _run(served, limits, snoop, host, port, tokens, public_url, time or "events", data, cert, key)
+        _run(served, limits, snoop, host, (port, tcp), tokens, public_url, time or "events", data, cert, key)
 
 
 def _snoop(
@@ -159,8 +164,8 @@ def _read(path: Path) -> ServedProgram:
 
 
 def _run(
-    served: list[ServedProgram], limits: ServiceLimits, snoop: SnoopOptions, host: str, port: int, tokens: Path | None,
-    public_url: str | None, time: str, data: Path | None, cert: Path | None, key: Path | None,
+    served: list[ServedProgram], limits: ServiceLimits, snoop: SnoopOptions, host: str, ports: tuple[int, int | None],
+    tokens: Path | None, public_url: str | None, time: str, data: Path | None, cert: Path | None, key: Path | None,
 ) -> None:  # fmt: skip
     """Listen, and answer until a signal comes."""
     from etalis.service.access import TokenFile, is_loopback
@@ -172,7 +177,10 @@ def _run(
         hint = "give --tokens FILE, or listen on this machine alone: --host 127.0.0.1"
         raise InputError(Problem("E835", f"without tokens the service does not listen on {host}", hint=hint))
     known = None if tokens is None else TokenFile(tokens)
-    with server.bind(host, port) as listening, server.quick_switches(), warnings.catch_warnings():
+    port, tcp = ports
+    with ExitStack() as opened, server.quick_switches(), warnings.catch_warnings():
+        listening = opened.enter_context(server.bind(host, port))
+        lines = None if tcp is None else opened.enter_context(server.bind(host, tcp))
         warnings.simplefilter("ignore", ProgramWarning)
         shown = f"[{host}]" if ":" in host else host
         address = f"{'http' if cert is None else 'https'}://{shown}:{listening.getsockname()[1]}"
@@ -180,8 +188,10 @@ def _run(
             limits=limits, time=time, public_url=public_url or address, tokens=known, programs=served, data=data,
             snoop=snoop,
         )  # fmt: skip
-        said = f"etalis serves {count(len(served), 'engine')} at {address}; Ctrl-C ends it"
+        sessions = "" if lines is None else f" and tcp://{shown}:{lines.getsockname()[1]}"
+        said = f"etalis serves {count(len(served), 'engine')} at {address}{sessions}; Ctrl-C ends it"
         server.serve(
-            make_app(service), service, listening, certificate=cert, key=key, ready=lambda: print(said, flush=True)
-        )
+            make_app(service, lines=lines), service, listening, certificate=cert, key=key,
+            ready=lambda: print(said, flush=True),
+        )  # fmt: skip
         print("the service has ended", flush=True)

@@ -13,6 +13,7 @@ from etalis.language.check.shapes import alarm_problems
 from etalis.language.check.wording import kind, written
 from etalis.language.flags import Settings
 from etalis.language.reactive.reach import called_action, changes, done, has_effects
+from etalis.language.reactive.sagas import find_recursive, waiting_actions, waits
 from etalis.language.rules import events_in
 from etalis.language.traversal import action_parts, actions_of, postorder
 
@@ -65,7 +66,11 @@ def _constraints(outline: Outline) -> Iterator[Problem]:
 
 
 def _awaits(outline: Outline) -> Iterator[Problem]:
-    """Yield what waits where everything must be done at once: inside `par`, `iso`, a test, or what undoes."""
+    """Yield what waits where everything must be done at once, as inside `par`, and what waits without end."""
+    for again in find_recursive(outline.actions):
+        clause = next(c for c in outline.actions[again] if waits(c.body, waiting_actions(outline.actions)))
+        message = f"{kind(*again)} waits and calls itself: nothing says how often"
+        yield Problem("E283", message, clause.head.span, "raise an event in place of the call, and react to it")
     for item in outline.program.items:
         undo = item.undo if isinstance(item, s.Reaction) else None
         waiting: list[tuple[s.Action, str]] = [
@@ -99,6 +104,8 @@ def _inside(node: s.Action) -> str:
             return "iso"
         case s.Possibility(holds=holds):
             return "possible" if holds else "impossible"
+        case s.SubjectTo():
+            return "subject_to"
         case _:
             return ""
 

@@ -155,6 +155,12 @@ def _unbound(found: Iterable[s.Var], use: str, known: BoundVariables) -> Iterato
             yield Missing(v, use, v.name in known.perhaps)
 
 
+def may_bind(action: s.Action, outline: Outline, modes: Mapping[g.Indicator, Modes]) -> Names:
+    """Return the variables that an action may give a value."""
+    after = _Flow(outline, modes).after(action)
+    return NOTHING.perhaps if after is None else after.perhaps
+
+
 def find_modes(outline: Outline) -> Mapping[g.Indicator, Modes]:
     """Return what each action needs and gives."""
     modes = {key: Modes(gives=frozenset(range(key[1]))) for key in outline.actions}

@@ -61,10 +61,10 @@ def refusal(code: str, message: str, span: Span, hint: str | None = None) -> Cla
     return ClauseError(Problem(code, message, span, hint))
 
 
-_ESCAPE = r"\\(?:x[0-9a-fA-F]++\\?|[0-7]++\\?|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|c\s*+|[\s\S])"
+ESCAPE = r"\\(?:x[0-9a-fA-F]++\\?|[0-7]++\\?|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|c\s*+|[\s\S])"
 _NUMBER = "|".join(
     (
-        rf"0'(?:{_ESCAPE}|''|[^\\\n])",
+        rf"0'(?:{ESCAPE}|''|[^\\\n])",
         r"0x[0-9a-fA-F]++|0o[0-7]++|0b[01]++",
         r"[0-9]++'[0-9A-Za-z]++",
         r"[0-9]++r[0-9]++",
@@ -80,16 +80,16 @@ _TOKEN = re.compile(
     r"|(?P<comment>/\*)"
     rf"|(?P<symbol>[{re.escape(SYMBOL_CHARS)}]++)"
     rf"|(?P<sign>[{''.join(SIGNS)}])"
-    rf"|(?P<quoted>'(?:[^'\\\n]++|''|{_ESCAPE})*+')"
-    rf'|(?P<string>"(?:[^"\\\n]++|""|{_ESCAPE})*+")'
-    rf"|(?P<back>`(?:[^`\\\n]++|``|{_ESCAPE})*+`)"
+    rf"|(?P<quoted>'(?:[^'\\\n]++|''|{ESCAPE})*+')"
+    rf'|(?P<string>"(?:[^"\\\n]++|""|{ESCAPE})*+")'
+    rf"|(?P<back>`(?:[^`\\\n]++|``|{ESCAPE})*+`)"
     r"|(?P<eof>\Z)"
     r"|(?P<bad>[\s\S]))"
 )
 _WORD = re.compile(r"[^\W\d][\w\u0300-\u036f]*+")
 _MARKED = frozenset(RELATIONS) | {"or", "cnot", "fnot"}  # the words of operators that a question mark may touch
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
-_IN_QUOTES = {quote: re.compile(f"{quote}{quote}|{_ESCAPE}") for quote in "'\"`"}
+_IN_QUOTES = {quote: re.compile(f"{quote}{quote}|{ESCAPE}") for quote in "'\"`"}
 _PLAIN_ESCAPES = {
     "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "s": " ",
     "\\": "\\", "'": "'", '"': '"', "`": "`", "\n": "", "c": "",

@@ -59,7 +59,15 @@ from etalis.language.syntax.patterns import (
     TimePoint,
     Within,
 )
-from etalis.language.syntax.reactions import ActionClause, Always, Constraint, Reaction, ReactiveItem, StateDeclaration
+from etalis.language.syntax.reactions import (
+    ActionClause,
+    Always,
+    Constraint,
+    Reaction,
+    ReactiveItem,
+    SagaPart,
+    StateDeclaration,
+)
 from etalis.language.syntax.terms import Compound, Const, ListTerm, Term, Var, place
 
 __all__ = [
@@ -110,6 +118,7 @@ __all__ = [
     "ReactiveItem",
     "Repeat",
     "Rule",
+    "SagaPart",
     "SetFlag",
     "Side",
     "Skip",

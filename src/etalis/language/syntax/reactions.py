@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from etalis.errors import Span
-from etalis.language.syntax.actions import Action
+from etalis.language.syntax.actions import Action, Await
 from etalis.language.syntax.patterns import Pattern, Property
 from etalis.language.syntax.terms import Term, place
 
@@ -37,8 +37,23 @@ class Always:
 
 
 @dataclass(frozen=True, slots=True)
+class SagaPart:
+    """Of a reaction that goes on where another waits: the event that began the wait, and what is awaited.
+
+    At `is_end` of the wait nothing goes on: what was done is undone.
+    """
+
+    mark: str
+    awaited: Await
+    is_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Reaction:
-    """`on Pattern [if Condition] do Action [else Otherwise] [undo Undo]`."""
+    """`on Pattern [if Condition] do Action [else Otherwise] [undo Undo]`.
+
+    No text has one that is a `part`: where an action waits, the compiler makes what goes on (`reactive/sagas`).
+    """
 
     pattern: Pattern
     action: Action
@@ -48,6 +63,7 @@ class Reaction:
     label: str | None = None
     properties: tuple[Property, ...] = ()
     span: Span | None = place()
+    part: SagaPart | None = None
 
 
 @dataclass(frozen=True, slots=True)

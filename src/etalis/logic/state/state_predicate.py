@@ -75,7 +75,10 @@ class StatePredicate(Predicate):
         facts = self.facts
         identity, key, rows = facts.identity, facts.key_of(row), facts.rows
         if key in identity or facts.others or self.watchers or self.database.tables.answers:
-            return self.insert(row)
+            trail = self.store.trail
+            mark, is_true = len(trail), self.insert(row)
+            del trail[mark:]
+            return is_true
         identity[key] = len(rows)
         rows.append(row)
         self.alterations += 1

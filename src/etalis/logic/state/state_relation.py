@@ -180,9 +180,9 @@ def _put(index: Index, key: Any, number: int) -> None:
 
 
 def _take(index: Index, key: Any, number: int) -> None:
-    """Take a row away from under its key."""
+    """Take a row away from under its key; a list stays, since a goal that stopped amid it may look at it again."""
     held = index[key]
-    if isinstance(held, Numbers) and len(held) > 1:
+    if isinstance(held, Numbers):
         del held[bisect_left(held, number)]
     else:
         del index[key]

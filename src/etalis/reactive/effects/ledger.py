@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from etalis.errors import InputError, Problem
+from etalis.reactive.effects.sagas import SAGA, Sagas
 from etalis.reactive.effects.transaction import Cause, Transaction
 
 Settled: TypeAlias = Literal["done", "undone"]
@@ -22,6 +23,7 @@ class Ledger:
     def __init__(self) -> None:
         self.remembers = False
         self.heard = 0
+        self.sagas = Sagas()
         self._kept: dict[str, Transaction] = {}
         self._encoded: dict[str, tuple[Transaction, bytes]] = {}
 
@@ -46,8 +48,9 @@ class Ledger:
         return tuple(self._kept.values())
 
     def unsettled(self) -> tuple[Transaction, ...]:
-        """Return the transactions that are open or stuck."""
-        return tuple(t for t in self._kept.values() if t.state in UNSETTLED)
+        """Return the transactions that are open or stuck, and those behind which an action waits."""
+        kept = {t.id: t for t in self._kept.values() if t.state in UNSETTLED}
+        return (*kept.values(), *(t for t in self.sagas.latest() if t.id not in kept))
 
     def next_attempt(self, cause: Cause) -> Cause:
         """Return the cause as that of the attempt after those that are remembered."""
@@ -70,7 +73,8 @@ class Ledger:
 
     def save(self, encode: Callable[[Any], bytes]) -> list[tuple[Any, ...]]:
         """Return all of it as plain data; nothing, if there is nothing to tell. A transaction is encoded once."""
-        if not self.heard and not self._kept:
+        sagas = self.sagas.save(encode)
+        if not self.heard and not self._kept and not sagas:
             return []
         encoded: dict[str, tuple[Transaction, bytes]] = {}
         for key, transaction in self._kept.items():
@@ -79,13 +83,18 @@ class Ledger:
                 known = transaction, encode(transaction.to_cells())
             encoded[key] = known
         self._encoded = encoded
-        return [(self.heard,), *((content,) for _, content in encoded.values())]
+        whole = [content for _, content in encoded.values()]
+        return [(self.heard,), *((content,) for content in (*whole, *sagas))]
 
     def load(self, rows: Sequence[tuple[Any, ...]], decode: Callable[[bytes], Any]) -> None:
         """Put back what was saved."""
         for (content,) in rows:
             if isinstance(content, int):
                 self.heard = content
+                continue
+            cells = decode(content)
+            if cells[0] == SAGA:
+                self.sagas.load(cells)
             else:
-                transaction = Transaction.from_cells(decode(content))
+                transaction = Transaction.from_cells(cells)
                 self._kept[transaction.id] = transaction

@@ -16,8 +16,8 @@ from etalis.reactive.effects.keys import digest
 
 Branch: TypeAlias = Literal["do", "else", "undo"]
 # open: effects wait for their delivery; done: all were made; failed: one was not, and the others are compensated;
-# undone: taken back; stuck: what is left to do, a person must do
-TransactionState: TypeAlias = Literal["open", "done", "failed", "undone", "stuck"]
+# undone: taken back; stuck: what is left to do, a person must do; waiting: done, and its action waits for an event
+TransactionState: TypeAlias = Literal["open", "done", "failed", "undone", "stuck", "waiting"]
 # begun: a try has begun, and nobody knows of its end; stands: made, and there is nothing that compensates it
 EffectState: TypeAlias = Literal[
     "waiting", "begun", "made", "failed", "dropped", "compensating", "compensated", "stands", "stuck"

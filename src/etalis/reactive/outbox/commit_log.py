@@ -175,7 +175,8 @@ class CommitLog:
         for row in rows:
             transactions.setdefault(row["transaction"], (row["transaction"], row["reaction"], None))
             start, end = to_time(row["start"]), to_time(row["end"])
-            args = to_text(list(row["args"]))
+            args = row["args"]  # in files of Spark it is text already
+            args = args if isinstance(args, str) else to_text(list(args))
             effects.append((row["key"], *(row[name] for name in _PLACED), row["name"], args, start, end))
         with self._store.write():
             self.add(tuple(transactions.values()), effects)

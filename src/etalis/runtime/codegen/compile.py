@@ -30,6 +30,8 @@ from etalis.runtime.codegen.terms import match_arguments
 from etalis.runtime.operators.store import Doubles
 from etalis.runtime.state import Made, Raw
 
+_NO_EVENT: frozenset[int] = frozenset()
+
 
 class Compiler:
     """Writes the functions of one rule set over persistent stores."""
@@ -97,6 +99,8 @@ class Compiler:
         found = {}
         if "$parts" in exports:
             found["$parts"] = code.rope
+        if "$one" in exports:
+            found["$one"] = f"frozenset(({code.constant(self.base.state)}.current,))"
         if "$ids" in exports:
             found["$ids"] = f"frozenset(({code.constant(self.base.state)}.current,))"
         return found
@@ -163,7 +167,7 @@ class Compiler:
                 self.unite(code, target, child, reader.place, names, t1, t2)
             case p.Fold() if reader.place == len(target.inputs) - 1:
                 self.operators.folds.take(code, target, names, t1, t2)
-            case p.Repetition() | p.Fold() | p.Deadline():
+            case p.Choice() | p.Repetition() | p.Fold() | p.Deadline():
                 code.queues = True
                 arguments = [names[v] for v in self.operators.columns(target, reader.place)]
                 code(f"{code.constant(self.operators.method(target, reader.place))}({', '.join([*arguments, t1, t2])})")
@@ -193,6 +197,8 @@ class Compiler:
         full = {v: names.get(v, "None") for v in entry.node.exports}
         if "$parts" in full:
             full["$parts"] = write_choice(branch, full["$parts"])
+        if "$one" in full and "$one" not in names:
+            full["$one"] = code.constant(_NO_EVENT)
         if not may_double(child, entry):
             self.deliver(code, entry, full, t1, t2)
             return

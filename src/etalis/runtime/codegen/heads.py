@@ -21,7 +21,7 @@ from etalis.runtime.codegen.ropes import shape_of, slots_of
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import build
 from etalis.runtime.record.kept_past import KeptPast
-from etalis.runtime.state import NEVER, HeadKind, Made, Numbering, Raw, Reported, State, of_kind
+from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Made, Numbering, Raw, Reported, State, of_kind
 from etalis.runtime.triggers import find_raised, find_reported
 from etalis.temporal.event import Event, Shown, new_event
 
@@ -65,6 +65,18 @@ class Heads:
             kind.shown = self.shown
             kind.number = rule.number
         return self.kinds[rule.number]
+
+    def number_anew(self) -> None:
+        """Begin to number equal matches of reactions from 1."""
+        for numbering in self.numberings.values():
+            numbering.stamp = BEGINNING
+
+    def number_like(self, other: Heads) -> None:
+        """Go on with the numbers that another run has come to."""
+        for number, numbering in other.numberings.items():
+            mine = self.numberings.get(number)
+            if mine is not None:
+                mine.stamp, mine.counts = numbering.stamp, numbering.counts.copy()
 
     def reported(self, name: str, arity: int) -> Reported:
         """Tell which events of a kind that rules make are reported."""

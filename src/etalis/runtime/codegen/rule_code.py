@@ -101,7 +101,8 @@ class RuleCode:
 
     def reads_numbers(self) -> bool:
         """Tell whether anything asks which event is being offered."""
-        return self._has_doubles() or any(map(self.meets_itself, self.wiring.entries))
+        tells = any(isinstance(e.node, p.Choice) or "$one" in e.node.exports for e in self.wiring.entries)
+        return tells or self._has_doubles() or any(map(self.meets_itself, self.wiring.entries))
 
     def _has_doubles(self) -> bool:
         """Tell whether one event may match two alternatives of an `or`."""

@@ -56,7 +56,7 @@ class Disorder:
 
     def is_quiet(self) -> bool:
         """Tell whether an event in order needs no more than to be remembered."""
-        return self.revision is not None and self.held is None and not self.rules.has_timers
+        return self.revision is not None and self.held is None and not (self.rules.has_timers or self.rules.reacts)
 
     def holds_plainly(self) -> bool:
         """Tell whether an event needs no more than to be held, and to be processed when it is settled."""
@@ -103,6 +103,7 @@ class Disorder:
             self.revision.process(name, values, start, end, rank, stamp, out)
         else:
             self.revision.insert((name, len(values)), (end, start, rank, *values), stamp, out)
+            self.revision.follow(out)
 
     def _process(
         self, name: str, values: Values, start: int, end: int, rank: int, stamp: Stamp | None, out: list[Any]
@@ -139,7 +140,7 @@ class Disorder:
             for row in self.held.release(until):
                 self._take_released(row, out)
         if self.revision is not None and self.revision.arrives:
-            self.revision.settle_deadlines(until, out)
+            self.revision.settle_in_turn(until, out)
         else:
             self.run_loop.advance(until, out)
 

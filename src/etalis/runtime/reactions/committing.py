@@ -17,6 +17,7 @@ from etalis.reactive.effects.transaction import EffectRow, Transaction
 from etalis.reactive.outbox.commit_log import News
 from etalis.reactive.outbox.outbox import Outbox
 from etalis.reactive.outbox.sink import OutboxSink
+from etalis.runtime.reactions.going_on import compensate
 from etalis.runtime.state import NEVER
 from etalis.temporal.event import Event
 from etalis.temporal.interval import show_moment
@@ -100,6 +101,7 @@ class Committer:
         if known is None:
             return
         if news.state == "done":
+            ledger.sagas.delivered(news.id)
             if known.state == "open":
                 ledger.put(replace(known, rows=tuple(replace(row, state="made") for row in known.rows), state="done"))
             return
@@ -117,6 +119,9 @@ class Committer:
         core, row = self._core, failed.failed_row
         assert row is not None
         is_closed, undone = core.state.floor >= NEVER, False
+        saga = core.ledger.sagas.of(failed.id)
+        if saga is not None:
+            compensate(saga, core.ledger, core.sink, but=failed.id)
         try:
             undone = not is_closed and take_back_facts(core, failed)
         finally:  # where the engine is strict, an undo that fails ends the commit
@@ -125,6 +130,8 @@ class Committer:
             self._end(ended)
         if not is_closed:
             core.run_loop.occur_now(UNDELIVERED, (failed.label, row.call), out)
+        if core.corrected is not None:
+            core.corrected.take_back(ended, out)
         core.fail(undelivered_error(ended, row))
 
     def _end(self, transaction: Transaction) -> None:

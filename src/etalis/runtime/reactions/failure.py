@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from etalis.data.values import Value, format_value
 from etalis.errors import EtalisError, Failure, Problem
-from etalis.reactive.execution import Failed, Label
+from etalis.reactive.execution import Failed, Label, steps_of
 from etalis.temporal.interval import show_moment, to_seconds
 
 _SENTENCES = {
@@ -40,10 +40,11 @@ def failure_of(
     label: str, bindings: Mapping[str, Value], interval: tuple[int, int], refusal: Refusal, number: int | None = None
 ) -> Failure:  # fmt: skip
     """Return the error that says it."""
+    bindings = {name: value for name, value in bindings.items() if " " not in name}  # those of a text
     named = ", ".join(f"{name} = {format_value(value)}" for name, value in bindings.items())
     start, end = map(show_moment, interval)
     when = f"at {end}" if start == end else f"on [{start}, {end}]"
-    steps = tuple(map(str, refusal.reached))
+    steps = steps_of(refusal.reached)
     after = f", after {', '.join(steps)}" if steps else ""
     what = _SENTENCES[refusal.why].format(failed=refusal.failed)
     message = f"{label} {when} {what}{after}" + (f" ({named})" if named else "")

@@ -11,11 +11,12 @@ from etalis.errors import ProgramError
 from etalis.language import syntax as s
 from etalis.language.check.checks import findings
 from etalis.language.printer import print_action
+from etalis.language.reactive.sagas import up_to_wait
 from etalis.language.read.parser import parse_action
 from etalis.logic.state.state_store import StateStore
 from etalis.logic.terms.unify import Term
 from etalis.logic.terms.write import format_term
-from etalis.reactive.execution import Failed, Why
+from etalis.reactive.execution import Failed, Why, steps_of
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
@@ -60,15 +61,15 @@ def simulate(core: Core, text: str) -> Simulation:
     action = parse_action(text, _NAME)
     _refuse(core, action)
     facts = core.rules.solver.database.state
-    found = core.search.prepare(action, ())(())
+    found = core.search.prepare(up_to_wait(action, core.program.written), ())(())
     if isinstance(found, Failed):
-        reached = tuple(map(str, found.reached))
+        reached = steps_of(found.reached)
         return Simulation(print_action(action), reached, {}, _facts(facts), found.failed, found.why)
     after = _facts(facts)
     if facts is not None:
         facts.take_back(0)
     named = {name: value for name, value in found.bindings.items() if not name.startswith("_")}
-    return Simulation(print_action(action), tuple(map(str, found.labels)), named, after)
+    return Simulation(print_action(action), steps_of(found.labels), named, after)
 
 
 def _facts(store: StateStore | None) -> tuple[Term, ...]:

@@ -7,22 +7,26 @@ Where an effect fails, the facts go back, and another path is looked for on whic
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from etalis.data.values import Value, format_value
 from etalis.errors import EtalisError, EventError, Problem
 from etalis.language.event_goals import raised_event
+from etalis.language.printer import print_action
 from etalis.language.steps import Occur
-from etalis.language.syntax import EventDeclaration
+from etalis.language.syntax import EventDeclaration, SagaPart
 from etalis.logic.state.state_store import StateStore
 from etalis.reactive.effects.ledger import Ledger
+from etalis.reactive.effects.sagas import Saga
 from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.effects.transaction import Branch, Cause, Transaction, make_transaction
-from etalis.reactive.execution import Execution, Failed, Label
+from etalis.reactive.execution import Execution, Failed, Label, steps_of
 from etalis.reactive.search import Prepared
 from etalis.runtime.codegen.conditions import to_moment
 from etalis.runtime.reactions.failure import Refusal, failure_of
+from etalis.runtime.reactions.going_on import begin as begin_saga
+from etalis.runtime.reactions.going_on import compensate, went_on, with_name
 from etalis.runtime.reactions.raising import RaisedLater
 from etalis.runtime.state import Raw, State
 from etalis.temporal.event import EventKind
@@ -105,6 +109,7 @@ class ReactionTurn:
     otherwise: PreparedBranch | None
     undo: PreparedBranch | None
     has_rope: bool = False
+    part: SagaPart | None = None  # of a saga that another reaction has begun
     take: Callable[[Raw], None] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -112,6 +117,9 @@ class ReactionTurn:
 
     def act(self, raw: Raw) -> None:
         """React to a match."""
+        if self.part is not None:
+            self._go_on(raw, self.part)
+            return
         self.context.take_back()
         values = tuple([raw[3 + place] for place in self.given])
         branch: PreparedBranch | None = self.action
@@ -125,6 +133,31 @@ class ReactionTurn:
         if branch is not None:
             self._execute(raw, branch, values)
 
+    def _go_on(self, raw: Raw, part: SagaPart) -> None:
+        """Go on with a saga that waits for this match, or end it."""
+        saga = self.context.ledger.sagas.waiting(raw[3], part.mark)
+        if saga is None:
+            return  # it has gone on or ended already
+        self.context.take_back()
+        values = tuple([raw[3 + place] for place in self.given])
+        if part.is_end:
+            self._fail(raw, Refusal((), print_action(part.awaited), "no execution"))
+        elif self._execute(raw, self.action, values, saga=saga):
+            return
+        self._give_up(saga, raw, values)
+
+    def _give_up(self, saga: Saga, raw: Raw, values: tuple[Value | None, ...]) -> None:
+        """Take back all that a saga has done; what cannot be is left to a person."""
+        context = self.context
+        compensate(saga, context.ledger, context.sink)
+        undone = not saga.changed
+        if self.undo is not None:
+            context.take_back()
+            named = dict(zip([self.names[place] for place in self.given], values, strict=True))
+            undone = self._execute(raw, self.undo, tuple(named.get(name) for name in self.undo.inputs), raw[0])
+        if not undone:
+            context.ledger.put(replace(saga.transactions[-1], state="stuck"))
+
     def take_back(self, transaction: Transaction, now: int) -> bool:
         """Undo what a transaction did with facts; tell whether that was possible."""
         if self.undo is None:
@@ -137,11 +170,13 @@ class ReactionTurn:
         return self._execute(raw, self.undo, tuple(scope.get(name) for name in self.undo.inputs), now)
 
     def _execute(
-        self, raw: Raw, branch: PreparedBranch, values: tuple[Value | None, ...], now: int | None = None
+        self, raw: Raw, branch: PreparedBranch, values: tuple[Value | None, ...], now: int | None = None,
+        saga: Saga | None = None,
     ) -> bool:  # fmt: skip
         """Find a path whose effects can be made, and do it; or say that there is none.
 
-        What it raises occurs at the end of the match, or `now` where it is undone.
+        What it raises occurs at the end of the match, or `now` where it is undone. It may be another transaction of a
+        saga, or begin one.
         """
         context = self.context
         refused: dict[Label, str] = {}  # effects that failed, with what was said
@@ -150,14 +185,16 @@ class ReactionTurn:
             if isinstance(found, Failed):
                 self._fail(raw, Refusal.of(found, refused))
                 return False
+            if saga is None and any(label.wait for label in found.labels):
+                saga = begin_saga(raw, self.label, self.number, branch.name)
             try:
-                events = self._events(raw, found, now)
+                events = self._events(raw, found, now, saga)
             except EtalisError as error:
                 context.take_back()
                 self._fail(raw, Refusal(found.labels, error.problems[0].message, "error", error))
                 return False
             effects = [label for label in found.labels if label.kind == "effect"]
-            if effects or context.remembers:
+            if effects or context.remembers or saga is not None:
                 cause = self.cause_of(raw, branch.name, len(refused))
                 done = self._perform(cause, branch, values, found, effects, events)
                 row = done.failed_row
@@ -172,15 +209,20 @@ class ReactionTurn:
                         )
                         return False
                     continue
+                if saga is not None:
+                    went_on(saga, done, found.labels, context.ledger)
             context.commit()
             context.ask(events)
             return True
 
-    def _events(self, raw: Raw, found: Execution, now: int | None) -> list[Occur]:
+    def _events(self, raw: Raw, found: Execution, now: int | None, saga: Saga | None) -> list[Occur]:
         cause = raw if self.has_rope and now is None else None
-        end = raw[0] if now is None else now
+        end = max(raw[0], self.context.state.now) if now is None else now  # later where it was corrected
         raised = [label for label in found.labels if label.kind == "raise"]
-        return [self.context.occurrence(label.term, label.after, end, cause) for label in raised]
+        terms = [with_name(saga, label) if saga is not None and label.wait else label.term for label in raised]
+        return [
+            self.context.occurrence(term, label.after, end, cause) for term, label in zip(terms, raised, strict=True)
+        ]
 
     def cause_of(self, raw: Raw, branch: Branch, tries: int) -> Cause:
         """Return what a transaction for a match is called, after so many tries in this turn."""
@@ -198,7 +240,7 @@ class ReactionTurn:
         transaction = make_transaction(
             cause, [label.term for label in effects],
             scope=tuple((name, value) for name, value in scope.items() if value is not None),
-            path=tuple(map(str, found.labels)),
+            path=steps_of(found.labels),
             changed=any(label.kind in ("ins", "del", "set") for label in found.labels),
             raised=tuple((event.name, event.args, event.start, event.end) for event in events),
         )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from etalis.language import syntax as s
 from etalis.language.flags import priority_of
 from etalis.language.reaction_variables import named_variables
+from etalis.language.reactive.sagas import begins_to_wait
 from etalis.language.rules import action_clauses, always
 from etalis.language.traversal import action_variables
 from etalis.reactive.effects.transaction import Branch
@@ -70,8 +71,10 @@ class TurnMaker:
             None if reaction.otherwise is None else self._branch("else", reaction.otherwise, known),
             None if reaction.undo is None else self._branch("undo", reaction.undo, scope_of(reaction, known, outputs)),
             self.rules.traced,
+            reaction.part,
         )  # fmt: skip
-        if not (self.demands or rule.number in self.rules.heads.numbered):
+        waits = reaction.part is not None or begins_to_wait(reaction)
+        if not (waits or self.demands or rule.number in self.rules.heads.numbered):
             written = write_turn(turn, reaction, conditions, self.actions, self.most)
             if written is not None:
                 code, turn.take = written

@@ -24,6 +24,7 @@ from etalis.runtime.state import NEVER
 FIRST = -1
 TOGETHER = 0
 LEAST_TRIM = 4096
+BEHIND_DUE = "\0behind what fell due"  # the id of events raised when what is due at their end had come
 
 
 @dataclass(slots=True, eq=False)

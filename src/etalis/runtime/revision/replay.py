@@ -8,7 +8,7 @@ its own rule set (`epochs`).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ class Replayer:
 
     def __init__(self, program: CompiledProgram, again: Callable[..., RuleSet], rules: RuleSet, order: Order) -> None:
         self.errors: list[ConditionError] = []
+        self.behind_due: Callable[[], Collection[int]] = tuple  # the ranks of events that come behind what is due
         self.order = order
         self.kinds: list[Kind] = []
         self.state = State()
@@ -103,7 +104,9 @@ class Replayer:
             self._run_noting(epoch, chain, settled, noted, out)
         self.run_loop.pass_time(now, out, inclusive=False)
         self.run_loop.pass_time(floor, out, inclusive=True)
-        return out, self._end(epoch, out)
+        content = self._end(epoch, out)
+        out += self.state.reacting
+        return out, content
 
     def settle(self, base: Content | None, chain: Chain, settled: int, until: int) -> Content:
         """Run the history before a moment, under the rules up to it; return the state that it leaves behind."""
@@ -116,6 +119,9 @@ class Replayer:
     def _run_epochs(self, base: Content | None, chain: Chain, settled: int, last: Epoch, out: list[Raw]) -> Epoch:
         """Run a history through its epochs, up to and with the last of them."""
         self._forget_errors()
+        self.state.reacting.clear()
+        for each in self.epochs:
+            each.rules.heads.number_anew()
         self.state.now = BEGINNING if base is None else base.now
         self.state.floor = BEGINNING
         self.run_loop.settled = settled
@@ -221,10 +227,13 @@ class Replayer:
 
     def _run(self, epoch: Epoch, chain: Chain, out: list[Raw]) -> None:
         run_loop, state, numbered, traced = self.run_loop, self.state, epoch.rules.numbered, epoch.rules.traced
+        behind = frozenset(self.behind_due())
         for row, number in chain:
             end = row[0]
             if end != state.now:
                 run_loop.move_to(end, out)
+            if behind and row[2] in behind:
+                run_loop.pass_time(end, out, inclusive=True)
             run_loop.made = 0
             if traced:
                 row = _with_rope(row)

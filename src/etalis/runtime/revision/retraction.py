@@ -42,6 +42,7 @@ class Retractions:
             self.dead.add("rev", (what,), start, end, f"no event {format_value(what)} within the horizon", "unknown")
         else:
             self.revision.retract(place, out)
+            self.revision.follow(out)
 
     def _take_back_held(self, name: str, values: Values, start: int, end: int) -> bool:
         """Hold an event no more: the one at its time or, if it did not occur then, the latest before that."""
@@ -68,6 +69,7 @@ class Retractions:
             self.dead.add("rev", (what,), start, end, "no such event within the horizon", "unknown")
         else:
             self._take_back_at(place, instead, out)
+            self.revision.follow(out)
 
     def take_back_id(self, name: Hashable, out: list[Any], instead: Instead | None = None) -> None:
         """Take back the event of an id, or all that share it."""
@@ -85,6 +87,7 @@ class Retractions:
         for place in reversed(places):
             self._take_back_at(place, instead, found)
             instead = None
+        self.revision.follow(found)
         out.extend(found if len(held) + len(places) == 1 else net(found))
         return bool(held or places)
 

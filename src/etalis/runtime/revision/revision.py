@@ -11,7 +11,7 @@ from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from itertools import accumulate, takewhile
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from etalis.errors import ConditionError
 from etalis.plan.keys import Kind, find_partitioning
@@ -20,7 +20,7 @@ from etalis.runtime.deadlines.timers import Tag, Timer
 from etalis.runtime.lateness.watermark import Stamp, Values, Watermark
 from etalis.runtime.revision.changelog import Changelog, net
 from etalis.runtime.revision.checkpoint import Checkpoint
-from etalis.runtime.revision.history import FIRST, TOGETHER, History, RulePartitions
+from etalis.runtime.revision.history import BEHIND_DUE, FIRST, TOGETHER, History, RulePartitions
 from etalis.runtime.revision.replay import EVERY, Chain, Replayer
 from etalis.runtime.revision.row_log import Row
 from etalis.runtime.revision.rule_epochs import Content, Shelves, Turn
@@ -34,6 +34,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LEAST_EPOCHS = 8
+
+
+class Following(Protocol):
+    """What follows corrections: the reactions of an engine."""
+
+    def part(self, was: list[Raw], made: list[Raw]) -> tuple[list[Raw], list[Raw]]:
+        """Take what concerns it out of two runs."""
+        ...
+
+    def follow(self, out: list[Any]) -> None:
+        """Do what the corrections of one input ask for."""
+        ...
+
+    def forget_before(self, limit: int) -> None:
+        """Forget what changes no more."""
+        ...
 
 
 class Revision:
@@ -57,7 +73,10 @@ class Revision:
         self.order = _by_arrival if watermark is None else _by_place
         self.history = History(self.rules.partitioning(), self.rules.kinds_seen())
         self.replayer = Replayer(run_loop.program, again, self.rules, self.order)
+        self.replayer.behind_due = lambda: self.history.ids.get(BEHIND_DUE, ())
         self.changelog = Changelog(self.rules)
+        self.reactions: Following | None = None
+        self._latest = BEGINNING  # the end of the last event in order
         self._fit()
         self.arrives = watermark is not None and settings.reporting == "on_arrival"  # deadlines wait for the watermark
         if self.arrives:
@@ -89,11 +108,26 @@ class Revision:
         tag = None
         if kind in self.history.parts:
             self._remember(kind, (end, start, rank, *values), stamp)
+            self._latest = end
         if self.rules.has_timers:
             tag = self.state.tag = self._tag_of(kind, values)
         self.run_loop.process(kind, values, start, end, rank, out, tag)
         if self.history.is_long():
             self.forget()
+
+    def remember_raised(self, kind: Kind, args: Values, start: int, end: int) -> None:
+        """Remember an event that a reaction has raised, as one that came in."""
+        if kind in self.history.parts:
+            passed = max(self.run_loop.fallen, self.settled if self.arrives else self.state.floor)
+            self.history.add(
+                kind, (end, start, self.history.next_place(), *args), BEHIND_DUE if end <= passed else None
+            )
+            self.history.is_sorted = self.history.is_sorted and end >= self._latest  # the input behind it may be there
+
+    def follow(self, out: list[Any]) -> None:
+        """Let reactions follow what was corrected."""
+        if self.reactions is not None:
+            self.reactions.follow(out)
 
     def _remember(self, kind: Kind, row: Row, stamp: Stamp | None) -> None:
         self.history.add(kind, row, None if stamp is None else stamp.id)
@@ -194,6 +228,22 @@ class Revision:
         self._remember(kind, row, stamp)
         self._redo(part, key, after, old, history.chain(part, key, self.order, after), self.settled, out)
 
+    def settle_in_turn(self, until: int, out: list[Any]) -> None:
+        """Let deadlines pass; where there are reactions, one moment after the other, since what they raise comes in."""
+        if self.reactions is not None:
+            while (due := self._next_due()) <= until and due < NEVER:
+                self.settle_deadlines(due, out)
+                self.reactions.follow(out)
+        self.settle_deadlines(until, out)
+        self.follow(out)
+
+    def _next_due(self) -> int:
+        """Return the next moment at which something is due."""
+        timers = self.state.timers
+        while (first := timers.first()) is not None and (first[5] is None or not first[5].alive):
+            timers.pop()
+        return min(self.rules.next_tick(), NEVER if first is None else first[0])
+
     def settle_deadlines(self, until: int, out: list[Any]) -> None:
         """Let deadlines pass, in every partition that has one, among the events that came after them."""
         state = self.state
@@ -282,6 +332,9 @@ class Revision:
         if self.replayer.errors:
             for error in self.replayer.new_errors():
                 self.report(error)
+        if self.reactions is not None:
+            was, made = self.reactions.part(was, made)
+            self.rules.heads.number_like(self.replayer.epochs[-1].rules.heads)
         if self.rules.record is not None:
             self.rules.record.correct(was, made)
         self.changelog.write(was, made, out)
@@ -373,6 +426,8 @@ class Revision:
     def forget(self) -> None:
         """Let go what can change no more."""
         limit = self.limit()
+        if self.reactions is not None:
+            self.reactions.forget_before(limit)
         self.history.forget(limit, self.order, self._is_idle, self._settle_rows)
         if self.replayer.at(limit):
             self.history.settle_before(limit, self.order, self._settle_rows)

@@ -6,11 +6,12 @@ import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from socket import socket
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route, Router
+from starlette.routing import BaseRoute, Route, Router, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
 from etalis.errors import EtalisError, Problem
@@ -19,6 +20,8 @@ from etalis.service.http.call import RouteCall
 from etalis.service.http.idempotency import FirstAnswers
 from etalis.service.http.openapi import PROBLEM
 from etalis.service.http.routes import ENDPOINTS, Endpoint
+from etalis.service.lines.tcp import serving_lines
+from etalis.service.lines.websocket import LineSocket
 from etalis.service.matches import encode
 from etalis.service.problems import (
     DoorError,
@@ -35,14 +38,18 @@ _REPEATED = "Idempotency-Replayed"
 _REPORT = "no request should do that: please report it, with what the log of the service says"
 
 
-def make_app(service: Service, *, endpoints: Iterable[Endpoint] = ENDPOINTS, more: Iterable[BaseRoute] = ()) -> Router:
-    """Return the application over a service, which starts and stops with it."""
+def make_app(
+    service: Service, *, endpoints: Iterable[Endpoint] = ENDPOINTS, more: Iterable[BaseRoute] = (),
+    lines: socket | None = None,
+) -> Router:  # fmt: skip
+    """Return the application over a service, which starts and stops with it; `lines` is a port for sessions."""
 
     @asynccontextmanager
     async def lifespan(_app: Router) -> AsyncIterator[Mapping[str, object]]:
         await service.start()
         try:
-            yield {}
+            async with serving_lines(service, lines):
+                yield {}
         finally:
             await service.stop()
 
@@ -51,7 +58,8 @@ def make_app(service: Service, *, endpoints: Iterable[Endpoint] = ENDPOINTS, mor
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
     answers: FirstAnswers[Response] = FirstAnswers()
     routes = [Route(path, Resource(service, several, answers)) for path, several in by_path.items()]
-    return Router([*more, *routes], redirect_slashes=False, default=_Nowhere(service), lifespan=lifespan)
+    sockets = WebSocketRoute("/ws", LineSocket(service))
+    return Router([*more, sockets, *routes], redirect_slashes=False, default=_Nowhere(service), lifespan=lifespan)
 
 
 class _Nowhere:

@@ -34,7 +34,7 @@ async def create_engine(call: RouteCall) -> Response:
 
 def _program_text(call: RouteCall) -> NewEngine:
     """Return the engine that a program alone asks for: the rest stands in the query."""
-    given = {name: value for name, value in call.query.items() if name in WORDS}
+    given: dict[str, Any] = {name: value for name, value in call.query.items() if name in WORDS}
     scratch = call.query.get("scratch", "no") in ("yes", "true")
     try:
         return NewEngine(program=call.body.decode("utf-8-sig"), scratch=scratch, **given)

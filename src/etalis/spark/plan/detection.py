@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from etalis.errors import ProgramError
 from etalis.language.printer import print_program
 from etalis.plan.keys import Reason
 from etalis.plan.stages import find_stages, one_stage
@@ -59,6 +60,8 @@ def plan_detection(
 
     Tables of facts that are `refreshed` may have other types later.
     """
+    if refused := tuple(program.refuse_taking_back("on Spark")):
+        raise ProgramError(*refused)
     intake = plan_input(program, given, options, policy)
     heads, frames, layouts = intake.heads, intake.frames, intake.layouts
     several = staged and (usual if shards is None else shards) != 1
@@ -78,7 +81,7 @@ def plan_detection(
     answers = program_answers(program, refreshed=refreshed)
     output = plan_output(program, intake, form, options.unit, atom=atom, answers=answers)
     rows = slot_rows(slots, {x.tag for x in layouts})
-    text, told = print_program(program.tree), pack(program)
+    text, told = print_program(program.written), pack(program)
     settings = replace(intake.settings, max_ahead=None)  # a shard knows nothing of the times of others
     job = Job(
         text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE, strict=strict,

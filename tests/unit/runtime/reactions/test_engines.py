@@ -111,9 +111,10 @@ def test_tables_are_run_event_at_a_time_and_it_is_said() -> None:
     assert accounts(engine) == [("ann", 70), ("bob", 40)]
 
 
-def test_reactions_are_not_run_where_matches_are_taken_back() -> None:
-    with pytest.raises(ProgramError, match="E290: the reaction pay cannot run where matches are taken back"):
-        etalis.compile(ACCOUNTS, revision_flag="on")
+@pytest.mark.parametrize("action", ["await(b within 5) seq skip", "raise(b, after(5))"])
+def test_what_is_done_later_is_refused_where_matches_are_taken_back(action: str) -> None:
+    with pytest.raises(ProgramError, match="E290: the reaction r waits, or raises later, which cannot be where"):
+        etalis.compile(f"r rule: on a do {action} undo skip.", revision_flag="on")
 
 
 def test_a_first_state_that_is_not_legal_is_refused() -> None:
