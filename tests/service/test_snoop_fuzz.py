@@ -38,7 +38,8 @@ ROWS = [
     {"evaluation": "/snoop/expressions/1/leaves/1", "bindings": [{"T": "1"}]}, {"end": {"evaluation": "/x"}},
 ]  # fmt: skip
 CLOUD = {
-    "specversion": "1.0", "type": "cd", "source": "http://s", "id": "1", "time": "2026-03-02T09:00:00Z", "data": {"t": 1},
+    "specversion": "1.0", "type": "cd", "source": "http://s", "id": "1", "time": "2026-03-02T09:00:00Z",
+    "data": {"t": 1},
 }  # fmt: skip
 PIECES = [
     "<", ">", "&", "&lt;", "&#0;", "&#x110000;", "<!--", "]]>", "<![CDATA[", "<?x?>", "<!DOCTYPE a>", "\x00", "\x1b",

@@ -16,10 +16,10 @@ from typing import Protocol
 
 from etalis.errors import EtalisError, Problem
 from etalis.service.access import ANYBODY, LOCAL, Client
-from etalis.service.batches import Taken
-from etalis.service.bodies import BodyOptions
 from etalis.service.host import Service
 from etalis.service.hosted_engine import HostedEngine
+from etalis.service.intake.batches import Taken
+from etalis.service.intake.bodies import BodyOptions
 from etalis.service.kept import Ended, Kind, LostMatches, Subscription
 from etalis.service.lines.dialects import JSON_LINES, Dialect
 from etalis.service.lines.requests import EventText, HttpGreeting, LineRequest, RequestReader, UnreadRequest, VerbCall
