@@ -321,7 +321,7 @@ def test_registered_expressions_show_leaves_and_their_graph(browser: Browser, ad
     click(browser, "#tab-expressions")
     browser.until("document.querySelectorAll('.registration').length === 1")
     assert "1.1 newCD: alive, 2 taken" in text_of(browser, ".registration .leafs")
-    assert browser.value("document.querySelectorAll('#panel-expressions .box').length") == 5
+    browser.until("document.querySelectorAll('#panel-expressions .box').length === 5")
     assert browser.value("etalis.timeline.parts.length") == 2
     click(browser, ".registration button")
     browser.until("document.querySelectorAll('.registration').length === 0")
