@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from etalis.data.values import Struct, Value, real
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings, left_of
+from etalis.language.check.shapes import pattern_shape
 from etalis.language.read.parser import parse
 from etalis.language.rules import knowledge_changes, lift
 from etalis.language.traversal import postorder, rewrite, with_patterns
@@ -261,8 +262,9 @@ class Author:
         return s.Isolated(self.pattern(depth))
 
     def _any(self, depth: int) -> s.Pattern:
-        several = tuple(self.pattern(min(depth, 1)) for _ in range(self.number(2, 3)))
-        return s.AnyOf(self.number(1, 2), several)
+        drawn = [self.pattern(min(depth, 1)) for _ in range(self.number(2, 3))]
+        several = tuple({pattern_shape(pattern): pattern for pattern in drawn}.values())
+        return s.AnyOf(min(self.number(1, 2), len(several)), several)
 
 
 def _call(name: str, *args: s.Term) -> s.Term:

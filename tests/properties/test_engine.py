@@ -36,6 +36,11 @@ JOINS = Shape(  # many matches of one event, and what is written in line for the
         "or",
     ),
 )  # fmt: skip
+CHOICES = Shape(  # n of several patterns, of which one event may fill some
+    rules=2, leaves=6, depth=3, alarms=False, events=20, moments=8,
+    kinds=(*["event"] * 4, *["any"] * 6, "binary", "or", "within", "where", "cnot", "repeat", "iso", "event_multiply"),
+    policies=(*["snoop_recent"] * 6, "unrestricted", "chronological", "recent", "continuous", "cumulative"),
+)  # fmt: skip
 MOST = 40  # derivations per input: enough for recursion, few enough for the meaning to stay quick
 
 
@@ -155,6 +160,12 @@ def test_engine_gives_the_meaning(tree: s.Tree, stream: list[Event], policy: str
 @by_day(3)
 @given(programs(JOINS), streams(JOINS), policies(JOINS))
 def test_joins_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@by_day(2)
+@given(programs(CHOICES), streams(CHOICES), policies(CHOICES))
+def test_choices_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())
 
 

@@ -196,7 +196,7 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
                 continue
             case p.Join() | p.Union() | p.Filter():
                 several = _part_types(node, types)
-            case p.Tick() | p.Repetition() | p.Fold() | p.Deadline():
+            case p.Tick() | p.SomeOf() | p.Repetition() | p.Fold() | p.Deadline():
                 yield f"it is recursive, and recursion has no kernel for the plan node {type(node).__name__}"
                 continue
             case _:
@@ -279,7 +279,7 @@ def _loose(head: p.Head, types: Typing) -> set[str]:
                 read.update(set(left.exports) & set(right.exports))
             case p.Union(exports=exports) if any(find_doubles(node)):
                 read.update(exports)
-            case p.Fold() | p.Repetition() | p.Deadline():
+            case p.SomeOf() | p.Fold() | p.Repetition() | p.Deadline():
                 read.update(name for child in p.children(node) for name in child.exports)
             case p.Source() | p.Tick() | p.Union() | p.Filter():
                 pass
@@ -307,6 +307,8 @@ def _vague(node: p.Node, types: Typing, loose: set[str]) -> list[str]:
 def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str]) -> Iterator[str]:
     if any(v in ("$parts", "$ids") for v in node.exports):
         yield "its contributors are reported"
+    if isinstance(node, p.Join) and node.is_apart:
+        yield "one event may be two of those that `any` chooses"
     if "$token" in node.exports and follower is None:
         yield "what a repetition counts after may be consumed elsewhere"
     if not isinstance(node, p.Source | p.Tick | p.Join | p.Union | p.Filter) or is_followed(node):
@@ -333,7 +335,7 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
                 yield CONDITIONAL_ABSENCE
             if not set(joined) <= types.sure(absent) & types.sure(node.left):
                 yield "an absence shares a variable that may be unbound"
-        case p.Source() | p.Tick() | p.Union() | p.Filter():
+        case p.Source() | p.Tick() | p.SomeOf() | p.Union() | p.Filter():
             pass
         case _:
             assert_never(node)

@@ -115,6 +115,9 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
                 "when matches of late events are reported",
                 ("on_watermark", "on_arrival"),
             ),
+            Flag(
+                "joint_arrivals", "off", "several events may be pushed as one arrival: `engine.push_together`", ON_OFF
+            ),
             Flag("revision_flag", "off", "events can be retracted", ON_OFF),
             Flag("revision_window", -1, "how far back, in seconds, events can be retracted", number="seconds"),
             Flag("etalis_justification", "off", "events can be explained: the past is kept for it", ON_OFF),
@@ -176,6 +179,7 @@ class Settings:
     knowledge_horizon: int = 0
     lateness: int | None = None
     reporting: str = "on_watermark"
+    joint_arrivals: bool = False
     revision: bool = False
     revision_window: int | None = None
     soft_limit: int | None = None
@@ -225,6 +229,7 @@ def settings(program: Tree, given: Mapping[str, object] = MappingProxyType({})) 
         knowledge_horizon=max(0, to_microseconds(values["knowledge_horizon"])),
         lateness=_longest(program, values, "ooo_window", UNBOUNDED) if values["out_of_order"] == "on" else None,
         reporting=values["reporting"],
+        joint_arrivals=values["joint_arrivals"] == "on",
         revision=values["revision_flag"] == "on",
         revision_window=_longest(program, values, "revision_window", None),
         soft_limit=_limit(values["soft_limit"]),

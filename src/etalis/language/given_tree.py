@@ -142,6 +142,8 @@ class _Reading:
         if kind is s.TimePoint and found["span"] is None:  # each is an event of its own, known by its place
             self.points += 1
             found["span"] = Span(self.source, self.points, self.points)
+        if kind is s.AnyOf:  # more than there are is all of them, as in texts
+            found["count"] = min(found["count"], max(len(found["patterns"]), 1))
         return kind(**found)
 
 
@@ -203,7 +205,7 @@ def _is_variable(node: s.Var) -> bool:
 
 def _is_binary(node: s.Binary) -> bool:
     row = RELATIONS.get(node.operator)
-    return row is not None and not node.apart and (node.alone is None or row.alone is not None)
+    return row is not None and not node.apart and not node.chosen and (node.alone is None or row.alone is not None)
 
 
 def _is_declaration(node: s.EventDeclaration) -> bool:

@@ -1,18 +1,20 @@
 """The event rules of a program in normal form.
 
-Sub-rules are lifted out (each leaves its head where it stood), `any(n, [...])` becomes the `or` of its conjunctions,
-and properties given apart join the rules of their label. Law: the result has the same meaning as the program, with
-fewer kinds of node.
+Sub-rules are lifted out (each leaves its head where it stood), and properties given apart join the rules of their
+label; `expand_any` turns `any(n, [...])` into the `or` of its conjunctions. Law: the result has the same meaning as the
+program, with fewer kinds of node.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import combinations
+from math import comb
 
+from etalis.errors import Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.check.goals import indicator
 from etalis.language.flags import PROPERTIES
@@ -22,20 +24,17 @@ from etalis.language.traversal import actions_of, patterns_of, postorder, rewrit
 
 Indicator = tuple[str, int]
 CHECK_PROPERTY = ("check_property", 5)
+MOST_CHOICES = 200
 
 
 def event_rules(program: s.Tree) -> tuple[s.Rule, ...]:
     """Return all event rules in plain form, a sub-rule after the rule it stands in."""
-    return tuple(map(_plain, labelled_rules(program)))
+    return labelled_rules(program)
 
 
 def running_rules(program: s.Tree) -> tuple[s.Rule, ...]:
     """Return what an engine runs, in plain form: the event rules, behind them the hidden rules of reactions."""
-    return tuple(map(_plain, (*labelled_rules(program), *reaction_rules(program))))
-
-
-def _plain(rule: s.Rule) -> s.Rule:
-    return replace(rule, pattern=rewrite(rule.pattern, expand_any))
+    return (*labelled_rules(program), *reaction_rules(program))
 
 
 def labelled_rules(program: s.Tree) -> tuple[s.Rule, ...]:
@@ -108,9 +107,9 @@ def reaction_rules(program: s.Tree) -> tuple[s.Rule, ...]:
 
 
 def reactions(program: s.Tree) -> tuple[s.Reaction, ...]:
-    """Return all reactions with their patterns in plain form and the properties of their labels, in program order."""
+    """Return all reactions with the properties of their labels, in program order."""
     several = [item for item in program.items if isinstance(item, s.Reaction)]
-    rules = map(_plain, reaction_rules(program))
+    rules = reaction_rules(program)
     return tuple(
         replace(reaction, pattern=rule.pattern, properties=rule.properties)
         for reaction, rule in zip(several, rules, strict=True)
@@ -206,11 +205,28 @@ def expand_any(node: s.Pattern) -> s.Pattern:
     """Turn `any(n, [p1, ..., pm])` into the `or` of the conjunctions of n of them, in list order."""
     if not isinstance(node, s.AnyOf):
         return node
-    choices = [
-        reduce(lambda a, b: s.Binary("and", a, b, node.span), choice)
-        for choice in combinations(node.patterns, node.count)
-    ]
+    refused = refuse_choices(node)
+    if refused is not None:
+        raise ProgramError(refused)
+    choices = [_conjunction(node, choice) for choice in combinations(node.patterns, node.count)]
     return reduce(lambda a, b: s.Or(a, b, node.span), choices)
+
+
+def _conjunction(node: s.AnyOf, parts: Sequence[s.Pattern]) -> s.Pattern:
+    pattern = parts[0]
+    for number, part in enumerate(parts[1:], 2):
+        pattern = s.Binary("and", pattern, part, node.span, chosen=number)
+    return pattern
+
+
+def refuse_choices(node: s.AnyOf) -> Problem | None:
+    """Return the refusal of an `any` with too many choices to look at all of them."""
+    ways = comb(len(node.patterns), node.count)
+    if ways <= MOST_CHOICES:
+        return None
+    message = f"{node.count} of {len(node.patterns)} can be chosen in {ways} ways, more than {MOST_CHOICES} are refused"
+    hint = "count one event instead: derive it from each pattern, then use `ntimes`; or set the policy snoop_recent"
+    return Problem("E219", message, node.span, hint)
 
 
 def declarations(program: s.Tree) -> Mapping[Indicator, s.EventDeclaration]:

@@ -1,11 +1,12 @@
-"""The plan: what every back end executes. Eight kinds of node, and the tests that a match must pass.
+"""The plan: what every back end executes. Nine kinds of node, and the tests that a match must pass.
 
 Each node turns instances of its children into instances of its own: values of `exports` (in that order) on an
 interval. Names that begin with `$` are bookkeeping: `$first` (end of the first part of a sequence), `$last` (start of
 its last part), `$token` (who may be consumed with it), `$parts` (numbers of the inputs), `$ids` (the part events
-themselves). Law: a node's matches depend only on the node, never on who else reads them; so equal nodes may be
-shared. Every `match` over nodes or tests is exhaustive, so that the type checker names each place that a new kind is
-missing from; a back end may refuse a kind by name, none may pass over it.
+themselves), `$one` (the event that it is alone, or those that an `any` has chosen). Law: a node's matches depend only
+on the node, never on who else reads them; so equal nodes may be shared. Every `match` over nodes or tests is
+exhaustive, so that the type checker names each place that a new kind is missing from; a back end may refuse a kind by
+name, none may pass over it.
 """
 
 from __future__ import annotations
@@ -148,6 +149,22 @@ class Join:
     exports: tuple[str, ...]
     alone: Side | None = None
     keys_on: tuple[KeyPair, ...] = ()
+    is_apart: bool = False  # its sides are no pair where they have an event of `$one` in common
+
+
+@dataclass(frozen=True, slots=True)
+class SomeOf:
+    """So many of several constituents, one instance of each: of an arriving one and the latest of others that agree.
+
+    Of each constituent the newest of its `keys` waits. `any` under a policy that keeps the newest.
+    """
+
+    count: int
+    constituents: tuple[Node, ...]
+    keys: tuple[tuple[str, ...], ...]
+    policy: Policy
+    tests: tuple[Test, ...]
+    exports: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +246,7 @@ class Deadline:
         return end if self.before is None else end - self.before - 1
 
 
-Node: TypeAlias = Source | Tick | Join | Union | Filter | Repetition | Fold | Deadline
+Node: TypeAlias = Source | Tick | Join | SomeOf | Union | Filter | Repetition | Fold | Deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +277,8 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
         case Join(left=a, right=b):
             return (a, b)
+        case SomeOf(constituents=constituents):
+            return constituents
         case Union(branches=branches):
             return branches
         case Filter(child=child):
@@ -298,7 +317,7 @@ def groups(node: Node) -> tuple[str, ...] | None:
     match node:
         case Repetition(shared=names) | Fold(groups=names) | Deadline(joined=names):
             return names
-        case Source() | Tick() | Join() | Union() | Filter():
+        case Source() | Tick() | Join() | SomeOf() | Union() | Filter():
             return None
 
 
@@ -332,7 +351,7 @@ def single_kinds(node: Node) -> frozenset[Kind]:
             return frozenset({(name, len(args))})
         case Filter() | Union():
             return frozenset().union(*map(single_kinds, children(node)))
-        case Tick() | Join() | Repetition() | Fold() | Deadline():
+        case Tick() | Join() | SomeOf() | Repetition() | Fold() | Deadline():
             return frozenset()
 
 
@@ -351,6 +370,8 @@ def with_parts(node: Node, change: Callable[[Node], Node]) -> Node:
             changes[name] = change(getattr(node, name))
     if isinstance(node, Union):
         changes["branches"] = tuple(map(change, node.branches))
+    if isinstance(node, SomeOf):
+        changes["constituents"] = tuple(map(change, node.constituents))
     if any(isinstance(test, Absent) for test in tests(node)):
         several = tests(node)
         changes["tests"] = tuple(replace(t, node=change(t.node)) if isinstance(t, Absent) else t for t in several)

@@ -7,6 +7,7 @@ pushed down, so that every node exports only what someone reads. Windows are pus
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, assert_never
@@ -15,6 +16,7 @@ from etalis.language import syntax as s
 from etalis.language.check.bound_variables import mentioned
 from etalis.language.check.goals import bound_by
 from etalis.language.outer.partner_conditions import part_conditions, part_operands
+from etalis.language.rules import expand_any
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.temporal.aggregate import FOLDS
@@ -48,6 +50,22 @@ class Draft:
         return self.form in ("repetition", "fold") and len(self.parts) == 2
 
     @property
+    def single_kinds(self) -> frozenset[p.Kind]:
+        """The kinds of event that a match may be alone; none of a composite."""
+        if self.form == "source":
+            return frozenset({(self.data["name"], len(self.data["args"]))})
+        return frozenset().union(*(b.single_kinds for b in self.parts)) if self.form == "union" else frozenset()
+
+    @property
+    def chosen_kinds(self) -> frozenset[p.Kind]:
+        """The kinds of the single events that an `any` has chosen so far: of its first constituent, or of several."""
+        if self.form == "join" and self.data.get("chosen"):
+            left, right = self.parts
+            first = left.chosen_kinds if self.data["chosen"] > 2 else left.single_kinds
+            return first | right.single_kinds
+        return frozenset()
+
+    @property
     def has_token(self) -> bool:
         """Tell whether consuming a match of this consumes what a repetition counted after."""
         return self.form == "repetition" or (self.form == "union" and any(b.has_token for b in self.parts))
@@ -61,6 +79,7 @@ class Context:
     relations: Mapping[str, Relation]
     outer: frozenset[str]
     parts: bool
+    joint: bool = False  # whether events of several kinds may come as one arrival
 
 
 def binarize(
@@ -71,12 +90,13 @@ def binarize(
     relations: Mapping[str, Relation],
     label: str,
     parts: bool = False,
+    joint: bool = False,
 ) -> p.Head:
     """Turn one event rule into its plan."""
     head_vars = frozenset(term_variables(*rule.head.args, *(() if rule.alarm is None else (rule.alarm.when,))))
     pattern, actions = _strip_actions(rule.pattern)
     goals = [*actions, *(() if rule.action is None else (rule.action,))]
-    context = Context(policy, relations, head_vars, parts)
+    context = Context(policy, relations, head_vars, parts, joint)
     around = pattern if window is None else s.Within(pattern, window)
     draft = _draft(around, context, head_vars | frozenset(term_variables(*goals)))
     _push_windows(draft)
@@ -109,10 +129,14 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
             return Draft("tick", data={"time": time, "place": 0 if span is None else span.start})
         case s.Binary(alone="left" | "right"):
             return _draft_outer(pattern, c, outer)
-        case s.Binary(operator=operator, left=left, right=right, apart=apart):
+        case s.Binary(operator=operator, left=left, right=right, apart=apart, chosen=chosen):
             draft = _draft_binary(operator, left, right, c, outer)
-            draft.data["apart"] = apart
+            draft.data["apart"], draft.data["chosen"] = apart, chosen
             return draft
+        case s.AnyOf(count=count) if count > 1 and c.policy.keep == "newest":
+            return _draft_choice(pattern, c, outer)
+        case s.AnyOf():
+            return _draft(expand_any(pattern), c, outer)
         case s.Or():
             branches = [_draft(b, c, outer) for b in _alternatives(pattern)]
             sure = frozenset.intersection(*(b.sure for b in branches))
@@ -155,7 +179,7 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
             return draft
         case s.Aggregate():
             return _draft_fold(None, pattern, c, outer)
-        case s.AnyOf() | s.SubRule():
+        case s.SubRule():
             raise AssertionError("lifted out before planning")
         case _:
             assert_never(pattern)
@@ -180,6 +204,17 @@ def _draft_join(operator: str, left: s.Pattern, right: s.Pattern, c: Context, ou
     policy = _CONTINUOUS if operator == "forall_seq" and c.policy.restricts else c.policy
     data = {"relation": c.relations[operator], "policy": policy}
     return Draft("join", [a, b], sure=sure, maybe=(a.binds | b.binds) - sure, data=data)
+
+
+def _draft_choice(pattern: s.AnyOf, c: Context, outer: frozenset[str]) -> Draft:
+    """Draft an `any` of which each constituent waits by itself."""
+    mentions = [mentioned(part) for part in pattern.patterns]
+    beside = [frozenset[str]().union(*mentions[:i], *mentions[i + 1 :]) for i in range(len(mentions))]
+    parts = [_draft(part, c, outer | other) for part, other in zip(pattern.patterns, beside, strict=True)]
+    times = Counter(name for part in parts for name in part.sure)
+    sure = frozenset(name for name, count in times.items() if count > len(parts) - pattern.count)
+    maybe = frozenset[str]().union(*(part.binds for part in parts)) - sure
+    return Draft("choice", parts, sure=sure, maybe=maybe, data={"count": pattern.count, "policy": c.policy})
 
 
 def _draft_outer(pattern: s.Binary, c: Context, outer: frozenset[str]) -> Draft:
@@ -250,7 +285,7 @@ class _Negative:
 
 def _negative(absent: s.Pattern, left: s.Pattern, c: Context, binds: frozenset[str]) -> _Negative:
     """Draft a negated pattern: unrestricted, its own windows only."""
-    own = Context(_UNRESTRICTED, c.relations, c.outer, False)
+    own = Context(_UNRESTRICTED, c.relations, c.outer, False, c.joint)
     rest, conditions = part_conditions(absent, left)
     draft = _draft(rest, own, binds | frozenset(term_variables(*(condition.goal for condition in conditions))))
     _push_windows(draft)
@@ -301,10 +336,12 @@ def _finish(draft: Draft, need: frozenset[str], c: Context) -> p.Node:
         case "union":
             return _finish_union(draft, tests, need_below, exports, c)
         case "outer":
-            outer = _finish(parts[0], need_below - {"$first", "$last", "$token"}, c)
+            outer = _finish(parts[0], need_below - {"$first", "$last", "$token", "$one"}, c)
             return p.Filter(outer, tests, exports) if tests else outer
         case "join":
             return _finish_join(draft, tests, need_below, exports, c)
+        case "choice":
+            return _finish_choice(draft, tests, need_below, exports, c)
         case "repetition":
             return _finish_repetition(draft, tests, need_below, exports, c)
         case "fold":
@@ -324,7 +361,8 @@ def _order(draft: Draft, need: frozenset[str]) -> tuple[str, ...]:
     names = sorted(need & draft.binds)
     marks = [m for m in ("$first", "$last") if m in need and draft.is_sequence]
     token = ["$token"] if "$token" in need and draft.has_token else []
-    return (*names, *marks, *token, *(m for m in _MARKS if m in need))
+    one = ["$one"] if "$one" in need and (draft.single_kinds or draft.chosen_kinds) else []
+    return (*names, *marks, *token, *one, *(m for m in _MARKS if m in need))
 
 
 def _finish_tests(draft: Draft, need: frozenset[str], c: Context) -> tuple[tuple[p.Test, ...], frozenset[str]]:
@@ -360,7 +398,7 @@ def _finish_tests(draft: Draft, need: frozenset[str], c: Context) -> tuple[tuple
 
 def _finish_negative(negative: _Negative, c: Context) -> tuple[p.Node, tuple[str, ...], tuple[str, ...]]:
     """Return a negated pattern's node, what it shares with the match, and what else its conditions read of it."""
-    own = Context(_UNRESTRICTED, c.relations, c.outer, False)
+    own = Context(_UNRESTRICTED, c.relations, c.outer, False, c.joint)
     node = _finish(negative.draft, negative.joined | negative.brought, own)
     return node, tuple(sorted(negative.joined)), tuple(sorted(negative.brought))
 
@@ -369,7 +407,7 @@ def _finish_union(
     draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context
 ) -> p.Node:
     wanted = _order(draft, need)
-    branches = tuple(_finish(b, need, c) for b in draft.parts)
+    branches = tuple(_finish(b, need if b.single_kinds else need - {"$one"}, c) for b in draft.parts)
     union = p.Union(branches, wanted)
     return p.Filter(union, tests, exports) if tests else union
 
@@ -381,15 +419,48 @@ def _finish_join(
     shared = a.binds & b.binds
     sequential = draft.data["relation"].sequential
     marks = {"$first", "$last"}
-    below = (need - marks) | shared
+    below = (need - marks - {"$one"}) | shared
+    one_a, one_b = _apart(draft, need, c)
     inner = sequential and not draft.data.get("apart")
     token = frozenset({"$token"} if draft.data["policy"].consume or sequential else ())
     need_a = (below - {"$token"}) | ({"$first"} & need if inner else frozenset()) | token
     # what comes last in a sequence never waits, so nothing goes when it is consumed
     need_b = (below - {"$token"}) | ({"$last"} & need if inner else frozenset() if sequential else token)
-    left, right = _finish(a, frozenset(need_a), c), _finish(b, frozenset(need_b), c)
-    alone = draft.data.get("alone")
-    return p.Join(draft.data["relation"], draft.data["policy"], left, right, tests, exports, alone)
+    left, right = _finish(a, frozenset(need_a) | one_a, c), _finish(b, frozenset(need_b) | one_b, c)
+    alone, is_apart = draft.data.get("alone"), bool(one_a and one_b)
+    return p.Join(draft.data["relation"], draft.data["policy"], left, right, tests, exports, alone, is_apart=is_apart)
+
+
+_ONE = frozenset({"$one"})
+
+
+def _apart(draft: Draft, need: frozenset[str], c: Context) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what each side of a join must tell so that an `any` chooses no event twice."""
+    chosen, (a, b) = draft.data.get("chosen", 0), draft.parts
+    if not chosen:
+        return frozenset(), frozenset()
+    left, right = a.chosen_kinds if chosen > 2 else a.single_kinds, b.single_kinds
+    asked = "$one" in need or (_may_be_one(left, right, c))
+    return (_ONE if asked and left else frozenset()), (_ONE if asked and right else frozenset())
+
+
+def _may_be_one(left: frozenset[p.Kind], right: frozenset[p.Kind], c: Context) -> bool:
+    """Tell whether two instances may be one event, or of one arrival."""
+    return bool(left & right) or (c.joint and bool(left) and bool(right))
+
+
+def _finish_choice(
+    draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context
+) -> p.Node:
+    parts, keys, nodes = draft.parts, [], []
+    for place, part in enumerate(parts):
+        others = [other for i, other in enumerate(parts) if i != place]
+        shared = part.binds & frozenset[str]().union(*(other.binds for other in others))
+        one = any(_may_be_one(part.single_kinds, other.single_kinds, c) for other in others)
+        below = (need - {"$first", "$last", "$token", "$one"}) | shared | (_ONE if one else frozenset())
+        nodes.append(_finish(part, frozenset(below), c))
+        keys.append(tuple(sorted(part.sure & frozenset[str]().union(*(other.sure for other in others)))))
+    return p.SomeOf(draft.data["count"], tuple(nodes), tuple(keys), draft.data["policy"], tests, exports)
 
 
 def _finish_repetition(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from typing import assert_never
 
@@ -20,6 +21,9 @@ def sure(node: p.Node) -> frozenset[str]:
             return frozenset()
         case p.Join(left=a, right=b, alone=alone):
             return sure(a) if alone == "left" else sure(b) if alone == "right" else sure(a) | sure(b)
+        case p.SomeOf(count=count, constituents=constituents):
+            times = Counter(name for part in constituents for name in sure(part))
+            return frozenset(name for name, number in times.items() if number > len(constituents) - count)
         case p.Union(branches=branches):
             return frozenset.intersection(*map(sure, branches))
         case p.Filter(child=child):
@@ -107,7 +111,10 @@ class NodeShape:
             case p.Tick(time=time, place=place):
                 return (time, place)
             case p.Join(relation=relation, policy=policy, alone=alone, keys_on=pairs):
-                return (relation, policy, alone or False, *map(self.pair, pairs))
+                apart = ("apart",) if node.is_apart else ()
+                return (relation, policy, alone or False, *map(self.pair, pairs), *apart)
+            case p.SomeOf(count=count, keys=keys, policy=policy):
+                return (count, policy, *map(self.names, keys))
             case p.Union() | p.Filter():
                 return ()
             case p.Repetition(left=left, least=least, most=most, shared=shared, policy=policy):

@@ -24,7 +24,7 @@ from etalis.language.read.imports import Reader
 from etalis.language.read.modules import resolve
 from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
-from etalis.language.syntax import Item, Reaction, Rule, Tree, Trigger
+from etalis.language.syntax import Const, Item, Reaction, Rule, SetFlag, Tree, Trigger
 from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
 from etalis.logic.knowledge.loaders import LoadedRows
@@ -73,7 +73,11 @@ def compile_given(
 ) -> CompiledProgram:  # fmt: skip
     """Check a program that is given as a syntax tree, or as the items of one."""
     added = read_register(register)
-    tree, missing = resolve(read_tree(given, name))
+    items = given.items if isinstance(given, Tree) else tuple(given)
+    policy = flags.get("event_consumption_policy")
+    if isinstance(policy, str):  # by which an `any` is judged
+        items = (*items, SetFlag("event_consumption_policy", Const(policy)))
+    tree, missing = resolve(read_tree(items, name))
     problems = in_order([*missing, *findings(tree, frozenset(added))])
     program = compile_tree(tree, problems, flags=flags, strict=strict)
     program.name = name

@@ -36,7 +36,7 @@ from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import from_value
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
-from etalis.plan.rules import plan_rule
+from etalis.plan.rules import as_run, plan_rule
 from etalis.plan.strata import find_levels, find_stages
 from etalis.plan.types import Typing, types_event_at_a_time
 from etalis.runtime.codegen.compile import Compiler
@@ -76,6 +76,7 @@ class RuleLife:
     label: str = ""
     came: int = 0
     went: int | None = None
+    given: Rule | None = None  # as it was given, with each `any` of it
 
 
 class RuleSet:
@@ -143,7 +144,7 @@ class RuleSet:
         if like is not None:
             self.rules, self.first = list(like[0]), like[1]
             self.lives.update(
-                (planned.number, RuleLife(rule, BEGINNING, label=planned.head.label)) for planned, rule in self.rules
+                (planned.number, self._life(rule, BEGINNING, planned.head.label)) for planned, rule in self.rules
             )
         else:
             for rule, head in zip(program.rules, program.plans(policy, parts=parts), strict=True):
@@ -182,8 +183,12 @@ class RuleSet:
     def _pair(self, rule: Rule, head: p.Head, shares: bool) -> Pair:
         """Number a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
         self.numbers += 1
-        self.lives[self.numbers] = RuleLife(rule, self.state.now, label=head.label, came=self.state.number)
+        self.lives[self.numbers] = self._life(rule, self.state.now, head.label, self.state.number)
         return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
+
+    def _life(self, rule: Rule, since: int, label: str, came: int = 0) -> RuleLife:
+        """Return a rule as it is run: with each `any` expanded that is no operator of its own."""
+        return RuleLife(as_run(rule, self.settings), since, label=label, came=came, given=rule)
 
     def compile(self) -> None:
         """Compile all rules over the state they have."""
@@ -207,6 +212,7 @@ class RuleSet:
             find_levels(planned_heads, self.program.made_levels),
             find_stages(planned_heads, self.program.made_stages),
         )
+        base.joint = self.settings.joint_arrivals
         if self.settings.justification_limit is not None:
             base.told = self.settings.justification_limit
         self.compiler = Compiler(base)
@@ -391,7 +397,7 @@ class RuleSet:
         self._remove([pair for pair in self.rules if pair not in rules])
         self.rules = rules
         for planned, rule in rules:
-            self.lives.setdefault(planned.number, RuleLife(rule, BEGINNING, label=planned.head.label))
+            self.lives.setdefault(planned.number, self._life(rule, BEGINNING, planned.head.label))
         self.compile()
 
     def _no_rule(self, what: str) -> ProgramError:

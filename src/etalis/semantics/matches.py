@@ -133,8 +133,8 @@ class Instance:
 
     `first` is the end of the first and `last` the start of the last part of a sequence; `single` the number of the
     event that it is alone; `origin` what a repetition counted after (or its run); `holds` what leaves when it is
-    consumed. `parts` are its own where `iso` asks, `told` the events that contribute to it (definition 23.5 to 23.11):
-    as it stands, or where it has waited for what starts at a moment.
+    consumed; `ones` the events that an `any` has chosen so far. `parts` are its own where `iso` asks, `told` the events
+    that contribute to it (definition 23.5 to 23.11): as it stands, or where it has waited for what starts at a moment.
     """
 
     start: int
@@ -147,6 +147,12 @@ class Instance:
     single: int | None = None
     origin: object = None
     holds: tuple[tuple[list[Any], Any], ...] = ()
+    ones: Numbers = frozenset()
+
+    @property
+    def one(self) -> Numbers:
+        """The event that it is alone, if it is one."""
+        return frozenset() if self.single is None else frozenset({self.single})
 
     @property
     def interval(self) -> tuple[int, int]:
@@ -156,7 +162,7 @@ class Instance:
 class Offered(Protocol):
     """A leaf, which is offered every event; a leaf of a rule stands left of those built after it."""
 
-    def offer(self, event: Event, number: int) -> None: ...
+    def offer(self, event: Event, number: int, arrival: Sequence[int] = ()) -> None: ...
 
 
 Receiver: TypeAlias = Callable[[Instance], None]

@@ -21,7 +21,7 @@ from etalis.language import syntax as s
 from etalis.language.flags import rule_settings, settings
 from etalis.language.outer.partner_conditions import part_conditions, part_operands
 from etalis.language.outer.strata import Levels, find_levels, find_stages
-from etalis.language.rules import expand_any, labelled_rules, with_checks
+from etalis.language.rules import events_in, expand_any, labelled_rules, with_checks
 from etalis.language.traversal import children, postorder
 from etalis.semantics.matches import Bindings, Solve, alarm_time, ground, join, match_all, solutions
 from etalis.temporal.event import Event
@@ -215,7 +215,9 @@ class _Model:
                 return {_part(time, time, {})} if time <= self.now else set()
             case s.Binary(alone="left" | "right") as outer:
                 return self._outer(outer, window)
-            case s.Binary(operator=operator, left=left, right=right):
+            case s.Binary(operator=operator, left=left, right=right, chosen=chosen) if not chosen or _are_apart(
+                left, right
+            ):
                 pairs = [(a, b) for a in self.matches(left, window) for b in self.matches(right, window)]
                 return {m for a, b in pairs for m in _pair(self.relations[operator], a, b)}
             case s.Or(left=left, right=right):
@@ -294,6 +296,12 @@ def _windowed(pattern: s.Pattern) -> Iterator[tuple[s.Pattern, int | None]]:
         for place, part in enumerate(children(node)):
             negated = place == 1 and isinstance(node, s.Negation | s.NotWithin)
             waiting.append((part, None if negated else window))
+
+
+def _are_apart(left: s.Pattern, right: s.Pattern) -> bool:
+    """Tell whether no event is read by both of two patterns, so that their matches are different instances."""
+    a, b = ({(e.name, len(e.args)) for e in events_in(side)} for side in (left, right))
+    return a.isdisjoint(b)
 
 
 def _between(c: Match, m: Match, is_gap: bool) -> bool:

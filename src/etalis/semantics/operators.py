@@ -7,8 +7,9 @@ criterion of a candidate's rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any, TypeAlias, assert_never
 
 from etalis.language import syntax as s
@@ -45,14 +46,15 @@ class Leaf:
     tests: Tests
     receive: Receiver
 
-    def offer(self, event: Event, number: int) -> None:
-        """Take an event if it fits."""
+    def offer(self, event: Event, number: int, arrival: Sequence[int] = ()) -> None:
+        """Take an event if it fits; the events of one arrival count as one."""
         if event.name != self.pattern.name or len(event.args) != len(self.pattern.args):
             return
         bindings = match_all(self.pattern.args, event.args, {})
         if bindings is not None:
-            own = frozenset({number})
-            x = whole(event.start_time, event.end_time, bindings, own, settled(own), single=number)
+            own, together = frozenset({number}), arrival or (number,)
+            parts, single = frozenset(together), together[0]
+            x = whole(event.start_time, event.end_time, bindings, parts, settled(own), single=single)
             pass_on(self.tests(x), self.receive)
 
 
@@ -164,7 +166,8 @@ def together(matches: list[Instance], sequential: bool) -> Instance:
     def told(before: int | None) -> Numbers:
         return frozenset[int]().union(*(x.told(before) for x in matches))
 
-    found = replace(matches[-1], start=start, end=end, parts=parts, told=told, holds=holds)
+    ones = frozenset[int]().union(*(x.ones for x in matches))
+    found = replace(matches[-1], start=start, end=end, parts=parts, told=told, holds=holds, ones=ones)
     return found if sequential else replace(found, first=end, last=start)
 
 
@@ -226,6 +229,7 @@ class ModelJoin:
     emit: Receiver
     alone: ModelAlone | None = None
     apart: bool = False
+    chosen: int = 0
     stores: tuple[list[Instance], list[Instance]] = field(default_factory=lambda: ([], []))
 
     def receive(self, side: int, x: Instance) -> None:
@@ -251,8 +255,11 @@ class ModelJoin:
         if bindings is None or not self.relation.holds(a.interval, b.interval):
             return None
         start, end = self.relation.interval(a.interval, b.interval)
+        ones = a.ones if self.chosen > 2 else a.one
+        if self.chosen and ones & b.one:
+            return None
         told = a.told(b.start if self.relation.sequential else None) | tell(b)
-        pair = whole(start, end, bindings, a.parts | b.parts, settled(told))
+        pair = whole(start, end, bindings, a.parts | b.parts, settled(told), ones=ones | b.one)
         if not self.relation.sequential:
             return pair
         return replace(pair, first=a.end, last=b.start) if self.apart else replace(pair, first=a.first, last=b.last)
@@ -267,3 +274,59 @@ class ModelJoin:
         elif self.policy.keep == "always" or not matched:
             store.append(x)
         return True
+
+
+@dataclass(slots=True)
+class ModelAnyOf:
+    """`any` where the newest are kept: of each constituent, those that wait, in order of arrival (definition 12.23)."""
+
+    world: World
+    count: int
+    keys: tuple[Names, ...]
+    tests: Tests
+    emit: Receiver
+    stores: tuple[list[Instance], ...]
+    waiting: list[Instance] = field(default_factory=list)  # of all constituents
+
+    def receive(self, place: int, x: Instance) -> None:
+        """Match an arriving instance with the latest of others, then store it."""
+        kept = {id(y): other for other, store in enumerate(self.stores) for y in store}
+        self.waiting = [y for y in self.waiting if id(y) in kept]
+        others = [(kept[id(y)], y) for y in sorted(self.waiting, key=rank, reverse=True) if kept[id(y)] != place]
+        matches = next((found for found in self._choices({place: x}, _stable(others)) if found), [])
+        before = len(self.stores[place])
+        keep_newest(self.stores[place], x, self.keys[place], self.world)
+        self.waiting += self.stores[place][before:]
+        pass_on(matches, self.emit)
+
+    def _choices(self, taken: dict[int, Instance], rest: list[tuple[int, Instance]]) -> Iterator[list[Instance]]:
+        """Yield what each choice matches as, the one with the latest instances first."""
+        if len(taken) == self.count:
+            yield self.tests(_choice([taken[place] for place in sorted(taken)]))
+            return
+        for at, (place, y) in enumerate(rest):
+            if place not in taken and all(_go_together(x, y) for x in taken.values()):
+                yield from self._choices(taken | {place: y}, rest[at + 1 :])
+
+
+def _stable(latest_first: list[tuple[int, Instance]]) -> list[tuple[int, Instance]]:
+    """Return the same with those that arrived last first, among equal ranks."""
+    found: list[tuple[int, Instance]] = []
+    for _, alike in groupby(latest_first, key=lambda other: rank(other[1])):
+        found += reversed(list(alike))
+    return found
+
+
+def _go_together(x: Instance, y: Instance) -> bool:
+    """Tell whether two instances agree, and are not one event."""
+    return not x.one & y.one and join(x.bindings, y.bindings) is not None
+
+
+def _choice(chosen: list[Instance]) -> Instance:
+    """Return one match of several instances that agree."""
+    bindings: Bindings = {}
+    for x in chosen:
+        bindings = bindings | x.bindings
+    parts = frozenset[int]().union(*(x.parts for x in chosen))
+    start, end = min(x.start for x in chosen), max(x.end for x in chosen)
+    return whole(start, end, bindings, parts, settled(tell(*chosen)))

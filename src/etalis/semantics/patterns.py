@@ -7,8 +7,10 @@ every positive part. Law: the order of building is the order of the leaves in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import assert_never
 
 from etalis.data.values import format_value
@@ -32,7 +34,7 @@ from etalis.semantics.matches import (
     pass_on,
     solutions,
 )
-from etalis.semantics.operators import Absence, Blocks, Leaf, ModelAlone, ModelJoin, ModelUnion, restrict
+from etalis.semantics.operators import Absence, Blocks, Leaf, ModelAlone, ModelAnyOf, ModelJoin, ModelUnion, restrict
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 
@@ -43,7 +45,7 @@ def strip(pattern: s.Pattern, scope: Scope) -> tuple[s.Pattern, list[tuple[s.Pat
     """Take the modifiers off a pattern: what is left, they (innermost first, each with its scope), its own scope."""
     stack: list[tuple[s.Pattern, Scope]] = []
     while True:
-        pattern = expand_any(pattern)
+        pattern = pattern if _chooses(pattern, scope) else expand_any(pattern)
         around = scope
         match pattern:
             case s.Within(pattern=inner, duration=duration):
@@ -58,6 +60,11 @@ def strip(pattern: s.Pattern, scope: Scope) -> tuple[s.Pattern, list[tuple[s.Pat
                 return pattern, stack[::-1], scope
         stack.append((pattern, around))
         pattern = inner
+
+
+def _chooses(pattern: s.Pattern, scope: Scope) -> bool:
+    """Tell whether an `any` is an operator of its own (definition 12.23)."""
+    return isinstance(pattern, s.AnyOf) and pattern.count > 1 and scope.policy.keep == "newest"
 
 
 def build(pattern: s.Pattern, receive: Receiver, scope: Scope) -> None:
@@ -113,9 +120,12 @@ def _build_core(
             opened = Opened(Folding(fold, _groups(fold, beside.outer), tests, receive, scope))
             _build_left(left, opened.receive_opener, _beside(scope, fold))
             build(fold.pattern, opened.receive_element, _inside_fold(beside, fold))
+        case s.AnyOf():
+            _build_any(core, tests, receive, scope)
         case s.Binary(operator=operator, left=left, right=right, apart=apart):
             relation, policy = world.relations[operator], _policy_of(operator, scope)
-            join_made = ModelJoin(world, relation, policy, _key(left, right, scope), tests, receive, apart=apart)
+            key = _key(left, right, scope)
+            join_made = ModelJoin(world, relation, policy, key, tests, receive, apart=apart, chosen=core.chosen)
             joined = world.instead(core, join_made)
             _build_left(left, lambda x: joined.receive(0, x), _beside(scope, right))
             build(right, lambda x: joined.receive(1, x), _beside(scope, left))
@@ -159,6 +169,23 @@ def _build_outer(core: s.Binary, tests: Tests, receive: Receiver, scope: Scope) 
     joined = world.instead(core, made)
     _build_left(left, lambda x: joined.receive(0, x), _beside(inner, right))
     build(right, lambda x: joined.receive(1, x), _beside(inner, left))
+
+
+def _build_any(core: s.AnyOf, tests: Tests, receive: Receiver, scope: Scope) -> None:
+    """Build `any` as an operator with a store for each constituent (definition 12.23)."""
+    parts = core.patterns
+    beside = [_beside_all(scope, parts, place) for place in range(len(parts))]
+    always = [always_binds(part, around.outer, scope.head) for part, around in zip(parts, beside, strict=True)]
+    others = [frozenset[str]().union(*always[:i], *always[i + 1 :]) for i in range(len(parts))]
+    keys = tuple(own & other for own, other in zip(always, others, strict=True))
+    made = ModelAnyOf(scope.world, core.count, keys, tests, receive, tuple([] for _ in parts))
+    choosing = scope.world.instead(core, made)
+    for place, (part, around) in enumerate(zip(parts, beside, strict=True)):
+        _build_left(part, partial(choosing.receive, place), around)
+
+
+def _beside_all(scope: Scope, parts: Sequence[s.Pattern], place: int) -> Scope:
+    return replace(scope, outer=scope.outer | _mentioned_beside(parts, place))
 
 
 def _partner_test(condition: s.Condition, scope: Scope) -> tuple[bool, Test]:
@@ -292,7 +319,6 @@ def always_binds(pattern: s.Pattern, outer: Names, head: Names) -> Names:
     def inside(part: s.Pattern, beside: Names = frozenset()) -> Names:
         return always_binds(part, outer | beside, head)
 
-    pattern = expand_any(pattern)
     if isinstance(pattern, s.Modifier):
         beside = mentioned(pattern.absent) if isinstance(pattern, s.Negation) else named(terms(pattern))
         return inside(pattern.pattern, beside)
@@ -316,10 +342,15 @@ def always_binds(pattern: s.Pattern, outer: Names, head: Names) -> Names:
             return inside(inner) & (outer | named([least, most or least]))
         case s.Aggregate(pattern=inner, result=result) as fold:
             return (inside(inner) & (outer - aggregated(fold))) | named([result])
-        case s.AnyOf():
-            raise AssertionError("expanded above")
+        case s.AnyOf(count=count, patterns=parts):
+            bound = Counter(v for i, part in enumerate(parts) for v in inside(part, _mentioned_beside(parts, i)))
+            return frozenset(v for v, times in bound.items() if times > len(parts) - count)
         case other:
             assert_never(other)
+
+
+def _mentioned_beside(parts: Sequence[s.Pattern], place: int) -> Names:
+    return frozenset[str]().union(*(mentioned(p) for other, p in enumerate(parts) if other != place))
 
 
 def named(terms: Iterable[s.Term]) -> Names:

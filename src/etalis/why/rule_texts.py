@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from etalis.language import syntax as s
 from etalis.language.printer import print_item, print_program
 from etalis.language.reactive.constraints import stands_for
-from etalis.language.rules import written_rules
+from etalis.language.rules import expand_any, written_rules
+from etalis.language.traversal import rewrite
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.temporal.event import EventKind
 
@@ -24,6 +26,7 @@ class RuleTexts:
         self._core = core
         self._texts: dict[int, str] = {}
         self._written: dict[int, s.Item] | None = None
+        self._expanded: dict[int, s.Rule] = {}
 
     def _life(self, kind: EventKind) -> RuleLife | None:
         rules = self._core.rules
@@ -38,7 +41,14 @@ class RuleTexts:
     def rule(self, kind: EventKind) -> s.Rule | None:
         """Return the rule that made events of a kind; None if it is not known any more."""
         life = self._life(kind)
-        return None if life is None else life.rule
+        return None if life is None else self.expanded(life.rule)
+
+    def expanded(self, rule: s.Rule) -> s.Rule:
+        """Return a rule with each `any` as the `or` of its conjunctions, which is how matches tell what they chose."""
+        if id(rule) not in self._expanded:
+            pattern = rewrite(rule.pattern, expand_any)
+            self._expanded[id(rule)] = rule if pattern is rule.pattern else replace(rule, pattern=pattern)
+        return self._expanded[id(rule)]
 
     def shown(self, kind: EventKind) -> tuple[str, str | None]:
         """Return the text of the rule that made events of a kind, and what has become of it since."""
@@ -63,7 +73,9 @@ class RuleTexts:
             own = [each for each in program.rules if not each.hidden]
             whole = zip(own, written, strict=True) if len(own) == len(written) else ()
             self._written = {id(x): clause if stands_for(clause, y) else y for x, (clause, y) in whole}
-        return self._written.get(id(rule), rule)
+        lives = self._core.rules.lives.values()
+        given = next((life.given for life in lives if life.rule is rule and life.given is not None), rule)
+        return self._written.get(id(given), given)
 
 
 def program_digest(core: Core) -> str:

@@ -156,6 +156,13 @@ def _waiting_at(rules: RuleSet, place: PlaceInRule) -> Iterator[WaitingInstance]
                 if operator.stands(payload):
                     values = dict(zip(left.exports, payload, strict=False))
                     yield _instance(place, inner[0], values, payload[-2], end, end + duration)
+        case p.SomeOf():
+            for i, below in enumerate(inner):
+                exports = node.constituents[i].exports
+                for group in memory.get((key, f"side{i}"), {}).values():
+                    *values, _, start, end = group.items[-1]
+                    until = None if window is None else start + window
+                    yield _instance(place, below, dict(zip(exports, values, strict=True)), start, end, until)
         case p.Source() | p.Tick() | p.Union() | p.Filter() | p.Fold():
             return
         case _:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from math import comb
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 
 from etalis.errors import Problem, Span
 from etalis.language import syntax as s
@@ -14,13 +14,12 @@ from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import counted, listing, written
 from etalis.language.flags import PROPERTIES
 from etalis.language.reactive.constraints import tells_violation
+from etalis.language.rules import refuse_choices
 from etalis.language.traversal import fold, postorder, variables
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.calendar import is_calendar
 from etalis.temporal.interval import to_seconds
 from etalis.temporal.relation import Relation, relations
-
-MOST_CHOICES = 200
 
 
 def check_shapes(outline: Outline) -> Iterator[Problem]:
@@ -36,6 +35,7 @@ def _rule_problems(rule: s.Rule, outline: Outline) -> Iterator[Problem]:
     left = left_of(rule.pattern) if any(isinstance(node, s.Repeat) for node in nodes) else {}
     if rule.alarm is not None:
         yield from alarm_problems(rule.alarm)
+    keeps_newest = outline.rule_settings(rule)[0].keep == "newest"
     for node in nodes:
         match node:
             case s.Last():
@@ -45,7 +45,7 @@ def _rule_problems(rule: s.Rule, outline: Outline) -> Iterator[Problem]:
             case s.Aggregate():
                 yield from _aggregate_problems(node, outline.bound[id(node.pattern)].perhaps)
             case s.AnyOf():
-                yield from _choice_problems(node)
+                yield from _choice_problems(node, keeps_newest=keeps_newest)
 
 
 def _window_problems(rule: s.Rule, table: Mapping[str, Relation]) -> Iterator[Problem]:
@@ -161,18 +161,39 @@ def _text(pattern: s.Pattern) -> str:
     return "the pattern" if pattern.span is None else written(s.Const("", pattern.span))
 
 
-def _choice_problems(node: s.AnyOf) -> Iterator[Problem]:
+def _choice_problems(node: s.AnyOf, *, keeps_newest: bool) -> Iterator[Problem]:
     m = len(node.patterns)
-    if not 1 <= node.count <= m:
+    if node.count < 1 or not m:
         message = f"any({node.count}, ...) chooses among {counted(m, 'pattern')}"
         yield Problem("E219", message, node.span, f"choose 1 to {m} of them" if m else "list the patterns")
-    elif comb(m, node.count) > MOST_CHOICES:
-        message = (
-            f"{node.count} of {m} can be chosen in {comb(m, node.count)} ways, more than {MOST_CHOICES} are refused"
-        )
-        yield Problem(
-            "E219", message, node.span, "count one event instead: derive it from each pattern, then use `ntimes`"
-        )
+        return
+    too_many = None if keeps_newest else refuse_choices(node)
+    if too_many is not None:
+        yield too_many
+    seen: dict[Hashable, s.Pattern] = {}
+    for pattern in node.patterns:
+        before = seen.setdefault(pattern_shape(pattern), pattern)
+        if before is not pattern:
+            message = "two patterns of `any` are equal up to the names of their variables"
+            hint = "for several events of one kind write `ntimes`: a(X) ntimes 2"
+            yield Problem("E245", message, pattern.span or node.span, hint)
+
+
+def pattern_shape(pattern: s.Pattern) -> Hashable:
+    """Return a key that is equal for patterns that differ in the names of variables only."""
+    numbers: dict[str, int] = {}
+
+    def shape(x: object) -> Hashable:
+        if isinstance(x, s.Var):
+            name = f"_#{len(numbers)}" if x.name.startswith("_#") else x.name  # each of the anonymous is another
+            return ("v", numbers.setdefault(name, len(numbers)))
+        if isinstance(x, tuple):
+            return tuple(map(shape, x))
+        if is_dataclass(x) and not isinstance(x, Span):
+            return (type(x).__name__, *(shape(getattr(x, f.name)) for f in fields(x) if f.compare))
+        return (type(x).__name__, x)
+
+    return shape(pattern)
 
 
 def alarm_problems(alarm: s.Alarm) -> Iterator[Problem]:

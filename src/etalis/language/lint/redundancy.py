@@ -53,17 +53,14 @@ def _paired_with_itself(rule: s.Rule) -> Iterator[Problem]:
     for node in nodes:
         match node:
             case s.Binary(operator="and", alone=None, left=s.EventPattern() as a, right=s.EventPattern() as b):
-                pair: tuple[s.Pattern, ...] = (a, b)
-            case s.AnyOf(count=count, patterns=patterns) if count > 1:
-                pair = patterns
+                pair = [a, b]
             case _:
                 continue
-        for a, b in _alike([part for part in pair if isinstance(part, s.EventPattern)]):
+        for a, b in _alike(pair):
             left, right = names(variables(*a.args)), names(variables(*b.args))
             if any(goal & (left - right) and goal & (right - left) for goal in tested):
                 continue
-            event, word = kind(*kind_of(a)), node.operator if isinstance(node, s.Binary) else "any"
-            message = f"one {event} is enough: it can be both sides of `{word}`"
+            message = f"one {kind(*kind_of(a))} is enough: it can be both sides of `{node.operator}`"
             hint = (
                 f"for two of them write `seq` or `ntimes 2`, or distinguish them: {_apart(left - right, right - left)}"
             )

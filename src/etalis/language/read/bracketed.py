@@ -44,10 +44,10 @@ def read_any_of(reader: TermReader, read: ReadPattern) -> Pattern:
     span = _span_from(reader, token)
     refuse_unit(reader, number, "`any` counts patterns, and this is a duration", "use within for a window of time")
     value = number.value if isinstance(number, Const) else None
-    if not isinstance(value, int) or not 1 <= value <= len(patterns):
+    if not isinstance(value, int) or value < 1:
         message = f"how many of the {len(patterns)} patterns must be a number from 1 to {len(patterns)}"
         raise refusal("E114", message, number.span or span)
-    return AnyOf(value, patterns, span)
+    return AnyOf(min(value, max(len(patterns), 1)), patterns, span)
 
 
 def read_aggregate(reader: TermReader, read: ReadPattern) -> Pattern:

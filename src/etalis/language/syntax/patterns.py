@@ -37,7 +37,8 @@ class Binary:
     """Two patterns under a temporal relation: a key of `temporal.relation.RELATIONS` (`seq`, `and`, ...).
 
     `alone` is the side that matches without a partner too: `a seq? b` has it left, `a ?seq b` right. Where it is
-    `apart`, its sides are one part each of a sequence, whatever they are; constraints alone say so.
+    `apart`, its sides are one part each of a sequence, whatever they are; constraints alone say so. Of an `any` it has
+    `chosen` so many constituents, all but the last on its left side, none of which is the event that another is.
     """
 
     operator: str
@@ -46,6 +47,7 @@ class Binary:
     span: Span | None = place()
     alone: Side | None = None
     apart: bool = False
+    chosen: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,8 @@ def _operator(node: p.Node) -> str:
     match node:
         case p.Join(relation=relation, alone=alone):
             return spell(relation.name, alone)
+        case p.SomeOf():
+            return "any"
         case p.Repetition():
             return "a repetition"
         case p.Fold():
@@ -196,6 +198,8 @@ def _describe(node: p.Node, parts: Sequence[PlanStep]) -> PlanStep:
             return PlanStep("time", seconds(time), ("once, when time reaches it",))
         case p.Join():
             return _join(node, parts)
+        case p.SomeOf():
+            return _choice(node, parts)
         case p.Union():
             return PlanStep("operator", "or", (), tuple(PlanInput("", part) for part in parts))
         case p.Filter():
@@ -228,11 +232,29 @@ def _join(node: p.Join, parts: Sequence[PlanStep]) -> PlanStep:
         details.append(f"where bound, equal: {names(sorted(shared))}")
     if node.alone is not None:
         details.append(f"{'ab'[node.alone == 'right']} without a partner matches alone, known {_known_alone(node)}")
+    if node.is_apart:
+        details.append("no event is in both")
     inputs = [
         PlanInput("ab"[place], part, _side_kept(node, place, key), (node, f"side{place}"))
         for place, part in enumerate(parts)
     ]
     return PlanStep("operator", spell(relation.name, node.alone), tuple(details), tuple(inputs))
+
+
+def _choice(node: p.SomeOf, parts: Sequence[PlanStep]) -> PlanStep:
+    details = [
+        f"{node.count} of {len(parts)}: what arrives, and the latest of others that agree; on the hull",
+        f"policy {node.policy.name}",
+    ]
+    until = _until(node.policy, window_of(node.tests))
+    inputs = [
+        PlanInput(
+            str(place + 1), part, f"{_columns(child.exports)}{f' by {names(key)}' if key else ''}, {until}",
+            (node, f"side{place}"),
+        )
+        for place, (part, child, key) in enumerate(zip(parts, node.constituents, node.keys, strict=True))
+    ]  # fmt: skip
+    return PlanStep("operator", f"any {node.count}", tuple(details), tuple(inputs))
 
 
 def _known_alone(node: p.Join) -> str:

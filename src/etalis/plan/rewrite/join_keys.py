@@ -61,6 +61,9 @@ def _keyed(node: p.Node, above: tuple[_Needed, ...]) -> p.Node:
             return _keyed_join(node, above)
         case p.Union(branches=branches):
             return replace(node, branches=tuple(_keyed(branch, above) for branch in branches))
+        case p.SomeOf(constituents=constituents):
+            several = tuple(_keyed(part, ()) for part in constituents)
+            return replace(node, constituents=several, tests=_keyed_tests(node.tests))
         case p.Filter(child=child):
             return replace(node, child=_keyed(child, _all_needed(node, above)), tests=_keyed_tests(node.tests))
         case p.Repetition(left=left, element=element):

@@ -49,7 +49,9 @@ def _push(node: p.Node, condition: SplitCondition) -> tuple[p.Node, _Shown]:
     tests = [test for test in condition.tests if test.reads]
     shared = [test for test in tests if _share(node, test.reads)]
     others = [test for test in tests if test not in shared]
-    is_free = not any(part.policy.restricts for part in p.walk(node) if isinstance(part, p.Join | p.Repetition))
+    is_free = not any(
+        part.policy.restricts for part in p.walk(node) if isinstance(part, p.Join | p.Repetition | p.SomeOf)
+    )
     node, everywhere = _Pusher(condition, is_deep=True, is_everywhere=True).push(node, shared)
     node, beside = _Pusher(condition, is_deep=is_free, is_everywhere=False).push(node, others)
     return node, everywhere | beside
@@ -144,6 +146,8 @@ def _share(node: p.Node, names: frozenset[str]) -> bool:
             return names <= sure(node) & set(node.exports)
         case p.Repetition(shared=groups) | p.Fold(groups=groups):
             return names <= set(groups) and all(_share(part, names) for part in p.children(node))
+        case p.SomeOf():
+            return False
         case p.Join() | p.Union() | p.Filter() | p.Deadline():
             return all(_share(part, names) for part in p.children(node))
 

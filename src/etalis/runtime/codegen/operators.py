@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
 from etalis.language import syntax as s
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
+from etalis.runtime.choosing.choices import chooser
+from etalis.runtime.choosing.chooser import Chooser, Constituent
 from etalis.runtime.codegen.absences import Absences
 from etalis.runtime.codegen.aggregates.folds import Folds
 from etalis.runtime.codegen.emission import Emission
@@ -22,8 +25,15 @@ from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.chains import Limits
 from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
 from etalis.runtime.operators.repetition import Repeater, Runner
-from etalis.runtime.operators.store import Token
+from etalis.runtime.operators.store import Fifo, Token
 from etalis.temporal.rope import Rope
+
+_NO_EVENT: frozenset[int] = frozenset()
+
+
+def _events(names: Sequence[str]) -> Callable[[Values], frozenset[int]]:
+    """Return what tells the event that an instance is alone."""
+    return itemgetter(names.index("$one")) if "$one" in names else lambda _: _NO_EVENT
 
 
 class Operators:
@@ -44,6 +54,8 @@ class Operators:
     def method(self, entry: Wired, place: int) -> Callable[..., None]:
         """Return what takes the instances of one input of an operator."""
         operator = self.operator(entry)
+        if isinstance(operator, Chooser):
+            return partial(operator.receive, place)
         single = len(p.children(entry.node)) == 1
         taker = operator.on_element if single and not isinstance(operator, Waiter) else operator.on_left
         return operator.on_element if place == 1 else taker  # type: ignore[no-any-return]
@@ -51,6 +63,9 @@ class Operators:
     def operator(self, entry: Wired) -> Any:
         """Return the operator of an entry, its state kept, its emission compiled anew."""
         if id(entry) not in self.built:
+            if isinstance(entry.node, p.SomeOf):  # all that it keeps is in its stores
+                self.built[id(entry)] = self._chooser(entry, entry.node)
+                return self.built[id(entry)]
             fresh = self._build(entry)
             kept = self.base.remember(entry, "operator", lambda: fresh)
             if kept is not fresh and not isinstance(kept, Slider):
@@ -91,6 +106,24 @@ class Operators:
 
     def _bound_by_tests(self, node: p.Node) -> set[str]:
         return {v for t in p.tests(node) if isinstance(t, p.GoalTest) for v in t.outputs}
+
+    def _chooser(self, entry: Wired, node: p.SomeOf) -> Chooser:
+        state, out = self.base.state, self.columns_out(entry)
+        exports = [part.exports for part in node.constituents]
+        firm = [sure(part) for part in node.constituents]
+        constituents = [
+            Constituent(
+                store=self.base.remember(entry, f"side{place}", dict),
+                fifo=self.base.remember(entry, f"fifo{place}", Fifo),
+                key=picker(names, node.keys[place]), one=_events(names), names=names,
+                found=tuple(picker(names, key) if set(key) <= firm[place] else None for key in node.keys),
+            )
+            for place, names in enumerate(exports)
+        ]  # fmt: skip
+        return Chooser(
+            count=node.count, constituents=constituents, combine=chooser(out, exports, node.count),
+            emit=self.emission.emitter(entry, out), event=lambda: state.current, keep=self.keep(node),
+        )  # fmt: skip
 
     def _waiter(self, entry: Wired, node: p.Deadline) -> Waiter:
         blockers = self.absences.blockers(entry, len(p.negated(node)) - 1)

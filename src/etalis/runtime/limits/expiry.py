@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from etalis.plan import algebra as p
+from etalis.plan.retention import window_of
 from etalis.runtime.deadlines.unmatched import Unmatched
 from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder, Slider
@@ -22,10 +23,12 @@ def expires(rules: RuleSet) -> int:
     """Return after which moment nothing that waits can be used; deadlines and alarms must have passed by then."""
     found = [timer[0] for timer in rules.state.timers]
     places = {(e.key, f"side{i}"): (e, i) for e in rules.wiring.entries if isinstance(e.node, p.Join) for i in (0, 1)}
+    chosen = {(e.key, f"side{i}"): e.node.tests for e in _choices(rules) for i in range(len(e.inputs))}
     for key, part in rules.memory.items():
         latest = max((end for _, end in held_by(part, rules.state)), default=None)
         if latest is not None and not isinstance(part, Waiter | Unmatched):
             keep = rules.compiler.stores.retention(*places[key]) if key in places else _kept_for(part)
+            keep = window_of(chosen[key]) if key in chosen else keep
             found.append(NEVER if keep is None else latest + keep)
     return max(found, default=BEGINNING)
 
@@ -47,6 +50,10 @@ def sweep(rules: RuleSet, now: int) -> None:
                 part.expire(now)
             case Repeater(lefts=shelf) | Folder(openers=shelf):
                 shelf.expire(now)
+    for entry in _choices(rules):
+        operator = rules.compiler.operators.built.get(id(entry))
+        if operator is not None:
+            operator.expire(now)
     stores = rules.compiler.stores
     for entry in rules.wiring.entries:
         if isinstance(entry.node, p.Join):
@@ -54,6 +61,10 @@ def sweep(rules: RuleSet, now: int) -> None:
                 fifo, keep = rules.memory.get((entry.key, f"fifo{place}")), stores.retention(entry, place)
                 if fifo and keep is not None:
                     expire(rules.memory[entry.key, f"side{place}"], fifo, now - keep, len(fifo))
+
+
+def _choices(rules: RuleSet) -> list[Any]:
+    return [entry for entry in rules.wiring.entries if isinstance(entry.node, p.SomeOf)]
 
 
 def queued(rules: RuleSet) -> int:

@@ -54,7 +54,7 @@ def shed_oldest(rules: RuleSet, wanted: int) -> Shed:
     stores = [
         (labels_of(entry), (entry.key, name))
         for entry in expendable(rules)
-        for name in ("side0", "side1", "operator")
+        for name in (*(f"side{place}" for place in range(max(2, len(entry.inputs)))), "operator")
         if (entry.key, name) in rules.memory
     ]
     ends = [end for _, key in stores for end in _ends(rules.memory[key], rules)]

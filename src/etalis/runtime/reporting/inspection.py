@@ -83,7 +83,7 @@ def count_stores(rules: RuleSet) -> dict[tuple[int, str], int]:
 
 def _holds(key: tuple[Any, str]) -> bool:
     """Tell whether a place of the memory is one in which instances wait."""
-    return str(key[1]) in _SIDES or str(key[1]).startswith("blockers")
+    return str(key[1]) in _SIDES or str(key[1]).startswith(("side", "blockers"))
 
 
 def count(rules: RuleSet, disorder: Disorder | None) -> int:
@@ -147,6 +147,8 @@ def _operator(node: p.Node) -> str:
     match node:
         case p.Join(relation=relation, alone=alone):
             return spell(relation.name, alone)
+        case p.SomeOf():
+            return "any"
         case p.Repetition():
             return "repetition"
         case p.Fold():
@@ -160,4 +162,4 @@ def _operator(node: p.Node) -> str:
 
 
 def _part(name: str) -> str:
-    return _SIDES.get(name, "absent")
+    return f"part {int(name[4:]) + 1}" if name.startswith("side") and name not in _SIDES else _SIDES.get(name, "absent")

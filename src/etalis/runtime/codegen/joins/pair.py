@@ -64,7 +64,7 @@ class Pair:
             elif column == "$parts" and column in pair:
                 token = self.locals[self.columns.index("$token")] if "$token" in self.columns else None
                 pair[column] = self.pair_of(pair[column], self.followed(local, token))
-            elif column == "$ids" and column in pair:
+            elif column in ("$ids", "$one") and column in pair:
                 pair[column] = f"({pair[column]} | {local})"
             else:
                 pair[column] = local
@@ -105,6 +105,13 @@ class Pair:
                 found.append(f"({x} is None or {local} is None or {x} == {local})")
         return found
 
+    def difference(self) -> list[str]:
+        """Return the test that no event is chosen twice, where `any` asks for it."""
+        if not self.node.is_apart:
+            return []
+        local = self.locals[self.columns.index("$one")]
+        return [f"{self.names['$one']}.isdisjoint({local})"]
+
     def interval(self) -> tuple[str, str]:
         """Return start and end of a pair. The arriving instance ends last, so a hull ends with it."""
         relation = self.node.relation
@@ -134,7 +141,7 @@ class Pair:
             f"{self.points[x]} {'==' if op == '=' else op} {self.points[y]}"
             for x, op, y in self.node.relation.comparisons
         ]
-        tests.expressions[:0] = [*relation, *self.agreement()]
+        tests.expressions[:0] = [*relation, *self.agreement(), *self.difference()]
         return tests, names, start, end
 
     def length_test(self) -> str | None:

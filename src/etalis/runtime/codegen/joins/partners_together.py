@@ -45,7 +45,7 @@ class PartnersTogether:
         """Run the conditions once more on the combined match; only if it stands is anything consumed."""
         code, probe, pair, parts = self.code, self.probe, self.pair, self.probe.parts
         names = pair.merged()
-        for mark in ("$parts", "$ids"):
+        for mark in ("$parts", "$ids", "$one"):
             if mark in pair.columns:
                 names[mark] = self._all_of(mark, hits)
         again = [t for t in probe.node.tests if isinstance(t, p.GoalTest | p.Action)]
@@ -68,9 +68,9 @@ class PartnersTogether:
 
     def _all_of(self, mark: str, hits: str) -> str:
         """Return a mark of the combined match: that of the arriving instance and of all candidates."""
-        own = self.probe.names[mark]
+        own = self.probe.names.get(mark, "frozenset()")
         one = self.pair.waiting({name: f"z[{place}]" for place, name in enumerate(self.pair.columns)})
-        if mark == "$ids":
+        if mark in ("$ids", "$one"):
             return f"{own}.union(*[{one[mark]} for z in {hits}])"
         others = f"[{self.pair.followed(one[mark], one.get('$token'))} for z in {hits}]"
         return self.pair.pair_of(own, f"{self.code.constant(SeveralRopes)}({others})")
