@@ -13,7 +13,7 @@ from etalis.service.evaluators.knowledge import ServiceKnowledge
 from etalis.service.expressions import operations as op
 from etalis.service.expressions.hosted_expression import HostedExpression, ProvidedLeaf
 from etalis.service.seen_names import SeenNames
-from etalis.snoop import Detector, Notice, Reception, Registration
+from etalis.snoop import Detector, Notice, Registration, SignalReception
 from etalis.snoop.expression import read_path
 from etalis.snoop.markup.json_form import expression_of
 from etalis.temporal.interval import MICROSECONDS
@@ -107,14 +107,14 @@ class Expressions:
             told += self._own(found.told)
         return Applied({**counts, "discarded": discarded}, told)
 
-    def _take_one(self, signal: op.TypeSignal | op.LeafSignal, now: int) -> Reception:
+    def _take_one(self, signal: op.TypeSignal | op.LeafSignal, now: int) -> SignalReception:
         if isinstance(signal, op.TypeSignal):
             return self.detector.signal(
                 signal.operator, signal.language, signal.parameters, at=signal.at, clock=now, echo=signal.told
             )
         hosted = self._alive(signal.number)
         if hosted is None:
-            return Reception(discarded=("the expression is gone",))
+            return SignalReception(discarded=("the expression is gone",))
         path = read_path(signal.path)
         found = self.detector.signal_leaf(
             hosted.registration, path, signal.tuples, at=signal.at, clock=now, echo=signal.told

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from etalis.errors import EtalisError, Problem
 from etalis.service.access import ANYBODY, LOCAL, Client
+from etalis.service.expressions.snoop_service import SnoopService
 from etalis.service.host import Service
 from etalis.service.hosted_engine import HostedEngine
 from etalis.service.intake.batches import Taken
@@ -70,6 +71,11 @@ class LineSession:
     def dialect(self) -> Dialect:
         """How answers are written."""
         return self._reader.dialect
+
+    @property
+    def snoop(self) -> SnoopService:
+        """The expressions of the service."""
+        return self.service.snoop
 
     async def run(self) -> None:
         """Answer until one of the sides ends the session."""
