@@ -143,8 +143,6 @@ class LineSession:
                 return self.dialect.text(said)
             case tuple():
                 return self.dialect.answers(*said)
-            case dict():
-                return self.dialect.plain(said)
             case _:
                 assert said is Pong
                 return self.dialect.pong
