@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import etalis
 from etalis.formats import Bad, Row
 from etalis.formats.json_lines import read_json_lines
-from etalis.service.bodies import READERS, Body, BodyOptions, JsonRows, KnownEvents
 from etalis.service.host import EngineSpec, Service
+from etalis.service.intake.bodies import READERS, Body, BodyOptions, JsonRows, KnownEvents
 from etalis.service.limits import ServiceLimits
 from helpers.service import LINES, TERMS, URL, lines, served
 

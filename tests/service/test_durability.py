@@ -17,6 +17,7 @@ import pytest
 from etalis.service.expressions.opening import SnoopOptions
 from etalis.service.expressions.snoop_service import SnoopSettings
 from etalis.service.host import Service
+from etalis.service.store.log import ServiceLog
 from helpers.service import LINES, URL, StandingClock, served
 
 TEXT = {"content-type": "text/plain"}
@@ -226,9 +227,46 @@ def test_a_disk_that_takes_nothing_refuses_and_detects_nothing(tmp_path: Path) -
             large = [cd("x" * 9_000) for _ in range(5)]
             answer = await client.post("/snoop/signals", json=large)
             assert answer.status_code == 503
-            assert answer.json()["problems"][0]["code"] == "E840"
+            assert answer.json()["problems"][0]["code"] == "E810"
             assert await results(client, 2) == ["1 Boy", "2 War", "3 Boy"]
             connection.execute("PRAGMA max_page_count = 100000").close()
             assert (await client.post("/snoop/signals", json=large)).json()["taken"] == 5
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize("is_answered", [True, False], ids=["answered", "killed before the answer"])
+def test_a_request_with_a_key_is_done_once_over_a_crash(tmp_path: Path, is_answered: bool) -> None:
+    rows = "".join(json.dumps({"event": e, "x": 1, "at": at}) + "\n" for e, at in (("a", 1), ("b", 2)))
+    key = {"idempotency-key": "k"}
+
+    async def ask(client: httpx.AsyncClient) -> list[httpx.Response]:
+        return [
+            await client.post("/snoop/expressions", content=EITHER, headers={**TEXT, **key}),
+            await client.post("/snoop/signals", json=[cd("Boy"), cd("War")], headers={"idempotency-key": "k2"}),
+            await client.post("/engines/e/events", content=rows, headers={**LINES, "idempotency-key": "k3"}),
+        ]
+
+    async def before() -> tuple[Path, list[bytes]]:
+        async with served(service(tmp_path / "data")) as client:
+            await client.post("/engines", json={"name": "e", "program": PROGRAM})
+            answers = await ask(client)
+            folder = crash(tmp_path / "data")
+        if not is_answered:
+            log = ServiceLog(folder)
+            log._connection.execute("DELETE FROM answers")
+            log.close()
+        return folder, [each.content for each in answers]
+
+    async def after(folder: Path, first: list[bytes]) -> None:
+        async with served(service(folder)) as client:
+            again = await ask(client)
+            assert [each.content for each in again] == first
+            assert all(each.headers["idempotency-replayed"] == "true" for each in again)
+            assert await results(client, 1) == ["1 Boy", "2 War"]
+            assert len((await client.get("/engines/e/matches?after=0")).json()["matches"]) == 1
+            other = await client.post("/snoop/signals", json=cd("Pop"), headers={"idempotency-key": "k2"})
+            assert other.status_code == 422
+
+    folder, first = asyncio.run(before())
+    asyncio.run(after(folder, first))

@@ -282,7 +282,7 @@ def test_a_goal_that_cannot_be_asked_is_a_failure() -> None:
         uri = await register(client, 'prolog = "http://languages.org/prolog". opaque(prolog, "a b c", [T])')
         await client.service.snoop.running.settled()
         (told,) = await results(client, uri)
-        assert (told["kind"], told["code"]) == ("failure", "E852")
+        assert (told["kind"], told["code"]) == ("failure", "E816")
         assert (await client.get(uri)).json()["state"] == "failed"
 
     run(work)
@@ -509,7 +509,7 @@ def test_a_callback_to_an_address_that_is_not_allowed_is_refused(url: str) -> No
     async def work(client: httpx.AsyncClient) -> None:
         answer = await client.post(f"/snoop/expressions?callback={url}", content=ONE, headers=TEXT)
         assert answer.status_code == 422
-        assert answer.json()["problems"][0]["code"] == "E850"
+        assert answer.json()["problems"][0]["code"] == "E814"
         assert (await client.get("/snoop/expressions")).json()["expressions"] == []
 
     run(work, snoop=outside.options())

@@ -8,9 +8,9 @@ import runpy
 from pathlib import Path
 
 from etalis.cli import load_command
-from etalis.service.bodies import READERS
 from etalis.service.host import EngineSpec, ServedProgram, Service
 from etalis.service.http.routes import ENDPOINTS
+from etalis.service.intake.bodies import READERS
 from etalis.service.problems import DoorError
 from helpers.curl import agrees, answer, commands, read_command
 from helpers.service import URL, served

@@ -115,7 +115,7 @@ def test_a_folder_in_use_is_refused_and_free_when_its_process_was_killed(tmp_pat
         assert other.stdout.readline() == "open\n"
         with pytest.raises(StoreError, match="in use by another process") as refused:
             ServiceLog(tmp_path)
-        assert refused.value.code == "E841"
+        assert refused.value.code == "E811"
         other.kill()
     ServiceLog(tmp_path).close()
 
@@ -153,11 +153,11 @@ def foreign(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "code", "why"),
     [
-        (with_database(lambda c: c.execute("UPDATE etalis_service SET format = 99")), "E842", "has format 99"),
-        (lambda folder: (folder / FILE).write_bytes(b"no database" * 1000), "E840", "not a database"),
-        (overwrite, "E840", "malformed|damaged"),
-        (foreign, "E840", "another program's"),
-        (lambda folder: (folder / FILE).mkdir(), "E840", "unable to open"),
+        (with_database(lambda c: c.execute("UPDATE etalis_service SET format = 99")), "E812", "has format 99"),
+        (lambda folder: (folder / FILE).write_bytes(b"no database" * 1000), "E810", "not a database"),
+        (overwrite, "E810", "malformed|damaged"),
+        (foreign, "E810", "another program's"),
+        (lambda folder: (folder / FILE).mkdir(), "E810", "unable to open"),
     ],
     ids=["newer", "no database", "damaged", "foreign", "a folder"],
 )

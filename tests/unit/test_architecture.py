@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,9 +16,9 @@ from etalis.spark.stream.worker import live_shards
 from etalis.temporal.event import Event
 from helpers.micro_batches import END_OF_TIME, plan_stream
 from helpers.spark_shuffle import plan_events, run_shuffled
+from helpers.walks import PAGE, Walk, check_walk
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 TEXT = """
 :- event(a(x: int)).
 :- event(b(x: int, y: int)).
@@ -30,35 +27,6 @@ e(X) <- (a(X) seq b(X, _)) within 10.
 """
 TABLE = pa.table({"event": ["a", "b"], "at": [1.5, 2.5], "x": [1, 1], "y": [None, 2]})
 EVENTS = [Event.make("a", (1,), 1_500_000, 1_500_000), Event.make("b", (1, 2), 2_500_000, 2_500_000)]
-MODULE = re.compile(r"`(etalis(?:\.[a-z_]+)*)`")
-Walk = Callable[[], object]
-
-
-def traced(action: Callable[[], object]) -> list[str]:
-    """Return the modules of the package whose functions an action calls, in the order of their first calls."""
-    found: dict[str, None] = {}
-
-    def profile(frame: FrameType, event: str, _: Any) -> None:
-        name = frame.f_globals.get("__name__", "") if event == "call" else ""
-        if name.split(".")[0] == "etalis" and "<" not in (frame.f_code.co_name[0], frame.f_code.co_filename[0]):
-            found.setdefault(name)
-
-    sys.setprofile(profile)
-    try:
-        action()
-    finally:
-        sys.setprofile(None)
-    return list(found)
-
-
-def walk(title: str) -> str:
-    """Return the text of a walk."""
-    return re.split(r"\n##+ ", PAGE.split(f"\n### {title}\n")[1])[0]
-
-
-def leaders(text: str) -> list[str]:
-    """Return the module that each step of a walk begins with."""
-    return re.findall(r"^\d+\. `(etalis[a-z_.]*)`", text, re.MULTILINE)
 
 
 def compile_and_plan() -> Walk:
@@ -117,17 +85,7 @@ WALKS: dict[str, Callable[[], Walk]] = {
 
 @pytest.mark.parametrize("title", WALKS)
 def test_a_walk_passes_through_the_modules_that_it_names(title: str) -> None:
-    prepare = WALKS[title]
-    prepare()()  # what is done once, at the first use, is done
-    before = traced(prepare)
-    found = traced(prepare())
-    text = walk(title)
-    steps = leaders(text)
-    assert len(steps) >= 3
-    assert [step for step in steps if step not in found] == []
-    assert sorted(steps, key=found.index) == steps
-    named = MODULE.findall(text[text.index("\n1. ") :])
-    assert [name for name in named if name not in found and name not in before] == []
+    check_walk(title, WALKS[title])
 
 
 def named_paths() -> Iterator[Path]:

@@ -22,10 +22,11 @@ from etalis.language.read.imports import Reader, read_nothing
 from etalis.reactive.effects.rehearsal import nowhere
 from etalis.service.access import LOCAL, OPERATOR, Client, Doorkeeper, TokenFile
 from etalis.service.clock import ServiceClock
+from etalis.service.engine_parts import EngineSpec, LetterSlot, MadeEngine
 from etalis.service.expressions.durable import DurableExpressions
 from etalis.service.expressions.opening import SnoopOptions, open_snoop
 from etalis.service.figures import ServiceFigures
-from etalis.service.hosted_engine import EngineSpec, HostedEngine, LetterSlot, MadeEngine
+from etalis.service.hosted_engine import HostedEngine
 from etalis.service.limits import ServiceLimits
 from etalis.service.problems import (
     ConflictError,

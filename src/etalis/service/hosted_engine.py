@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any, Protocol, TypeVar
 
-from etalis.engine import Engine
 from etalis.errors import EtalisError
 from etalis.language.syntax import Rule
-from etalis.program import Program
-from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.reporting.inspection import Waiting
 from etalis.runtime.state import NEVER
-from etalis.service.batches import EventBatch, Part, Taken, as_parts, seconds_of
-from etalis.service.bodies import Body, BodyOptions, KnownEvents, count_rows, read_parts
 from etalis.service.clock import ServiceClock
+from etalis.service.engine_parts import EngineCounts, EngineSpec, MadeEngine
+from etalis.service.intake.batches import EventBatch, Taken
+from etalis.service.intake.bodies import Body, BodyOptions, KnownEvents, count_rows, read_parts
+from etalis.service.intake.parts import Part, as_parts, seconds_of
 from etalis.service.kept import Kind
 from etalis.service.limits import ServiceLimits
 from etalis.service.matches import MatchEntry, MatchLog
@@ -37,51 +36,6 @@ from etalis.why.why_not import WhyNot
 
 T = TypeVar("T")
 _MOST_WAYS = 20  # to read bodies, that are kept
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineSpec:
-    """What is asked for when an engine is made."""
-
-    program: str
-    name: str | None = None
-    language: str = "rules"
-    policy: str | None = None
-    flags: dict[str, Any] = field(default_factory=dict)
-    time: str | None = None
-    scratch: bool = False
-    background: str | None = None
-
-
-@dataclass(slots=True)
-class EngineCounts:
-    """What an engine has seen."""
-
-    events: int = 0
-    late: int = 0
-    rejected: int = 0
-    repeated: int = 0
-    matches: int = 0
-    retractions: int = 0
-
-
-class LetterSlot:
-    """Where an engine puts its dead letters: in the hands of the batch that is being processed."""
-
-    def __init__(self) -> None:
-        self.receive: Callable[[DeadLetter], object] = lambda _: None
-
-    def __call__(self, letter: DeadLetter) -> None:
-        self.receive(letter)
-
-
-@dataclass(frozen=True, slots=True)
-class MadeEngine:
-    """A program with its engine, as the worker's thread made them."""
-
-    program: Program
-    engine: Engine
-    letters: LetterSlot
 
 
 class EngineHome(Protocol):
@@ -156,7 +110,7 @@ class HostedEngine:
         answer: asyncio.Future[Taken] = asyncio.get_running_loop().create_future()
         stamp = max(self._clock.now(), self._ticked + 1) if self.by_clock else None
         batch = EventBatch(self, parts, answer, stamp=stamp, matches=matches)
-        return await self._perform(batch, answer, "events", {**given, "stamp": stamp}, events=weight)
+        return await self._perform(batch, answer, "events", {**given, "stamp": stamp, "wanted": matches}, events=weight)
 
     async def _perform(
         self, job: Work, answer: asyncio.Future[T], kind: str, data: dict[str, Any], *, events: int = 0

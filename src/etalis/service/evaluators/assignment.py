@@ -23,7 +23,7 @@ class ProviderFailed(InputError):  # noqa: N818
     """An evaluation that could not begin, or broke off."""
 
     def __init__(self, message: str, hint: str = "look after the provider, and register again") -> None:
-        super().__init__(Problem("E852", message, hint=hint))
+        super().__init__(Problem("E816", message, hint=hint))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,11 +61,11 @@ def read_providers(path: Path) -> Iterator[Provider]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Problem("E854", f"the providers {path} cannot be read: {error}", hint=_SHAPE)) from None
+        raise InputError(Problem("E817", f"the providers {path} cannot be read: {error}", hint=_SHAPE)) from None
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition(" #")[0].split()
         if not words or words[0].startswith("#"):
             continue
         if len(words) not in (2, 3) or (words[1] != "push" and "://" not in words[1]):
-            raise InputError(Problem("E854", f"{path}:{number} is no provider: {line.strip()}", hint=_SHAPE))
+            raise InputError(Problem("E817", f"{path}:{number} is no provider: {line.strip()}", hint=_SHAPE))
         yield Provider(words[0], None if words[1] == "push" else words[1], words[2] if len(words) == 3 else None)

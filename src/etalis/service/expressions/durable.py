@@ -46,22 +46,25 @@ class DurableExpressions:
         expressions = self._service.expressions
         if state is not None:
             expressions.restore(json.loads(state))
-        expressions.seen.restore((name, int(at * 1_000_000)) for name, at in log.seen())
+        expressions.recall(log.seen())
         for unit in units:
             hosted, held = HostedExpression.restore(unit.body)
             self._restored[hosted.number] = unit.number, hosted, held
 
-    def replay(self, entry: Entry) -> None:
+    def replay(self, entry: Entry) -> Any:
         """Do an operation again, for those expressions whose snapshots do not have it."""
         self._add(lambda number: number < entry.number)
         operation = read_operation(entry.body)
         if isinstance(operation, Register) and operation.number in self._restored:
-            return
+            return self._restored[operation.number][1]
         service = self._service
         applied = service.expressions.apply(operation, entry.number, entry.stamp)
         service.publish(operation, applied, entry.stamp, wake=False)
         if isinstance(operation, Register):
-            self._take_marks(service.expressions.hosted[operation.number])
+            hosted = service.expressions.hosted[operation.number]
+            self._take_marks(hosted)
+            return hosted
+        return applied.answer
 
     def replayed(self) -> None:
         """Take part from now on with all of them."""

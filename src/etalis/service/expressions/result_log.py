@@ -10,6 +10,7 @@ from typing import Any
 
 from etalis.service.expressions.uris import Uris
 from etalis.service.kept import Kind, NumberedLog
+from etalis.service.matches import encode
 from etalis.service.outbound.callbacks import Message
 from etalis.service.store.log import KeptResult
 from etalis.snoop import Notice, Result
@@ -44,7 +45,7 @@ class ResultEntry:
     @cached_property
     def json(self) -> bytes:
         """The entry in JSON."""
-        return json.dumps(self.plain, ensure_ascii=False).encode(errors="surrogatepass")
+        return encode(self.plain)
 
     @cached_property
     def xml(self) -> bytes:

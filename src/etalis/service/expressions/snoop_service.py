@@ -142,7 +142,7 @@ class SnoopService:
         self.sender.rules.check(url)
         if self._secret_of(client) is None:
             hint = "give it one: the fourth word of its line in the file of tokens, or --callback-secret"
-            raise UnprocessableError("E851", f"{client} has no secret by which callbacks are signed", hint)
+            raise UnprocessableError("E815", f"{client} has no secret by which callbacks are signed", hint)
 
     def begin(self, hosted: HostedExpression) -> None:
         """Start the evaluators of an expression: after the answer that names its leaves."""

@@ -17,9 +17,11 @@ from starlette.types import Receive, Scope, Send
 from etalis.errors import EtalisError, Problem
 from etalis.service.host import Service
 from etalis.service.http.call import RouteCall
+from etalis.service.http.endpoint import Endpoint
 from etalis.service.http.idempotency import FirstAnswers
+from etalis.service.http.kept_answers import KeptAnswers
 from etalis.service.http.openapi import PROBLEM
-from etalis.service.http.routes import ENDPOINTS, Endpoint
+from etalis.service.http.routes import ENDPOINTS
 from etalis.service.lines.tcp import serving_lines
 from etalis.service.lines.websocket import LineSocket
 from etalis.service.matches import encode
@@ -56,8 +58,9 @@ def make_app(
     by_path: dict[str, dict[str, Endpoint]] = {}
     for endpoint in endpoints:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-    answers: FirstAnswers[Response] = FirstAnswers()
-    routes = [Route(path, Resource(service, several, answers)) for path, several in by_path.items()]
+    kept = KeptAnswers(service)
+    answers: FirstAnswers[Response] = FirstAnswers(keep=kept.keep)
+    routes = [Route(path, Resource(service, several, answers, kept)) for path, several in by_path.items()]
     sockets = WebSocketRoute("/ws", LineSocket(service))
     return Router([*more, sockets, *routes], redirect_slashes=False, default=_Nowhere(service), lifespan=lifespan)
 
@@ -80,10 +83,13 @@ class _Nowhere:
 class Resource:
     """What answers at one path, by method."""
 
-    def __init__(self, service: Service, endpoints: Mapping[str, Endpoint], answers: FirstAnswers[Response]) -> None:
+    def __init__(
+        self, service: Service, endpoints: Mapping[str, Endpoint], answers: FirstAnswers[Response], kept: KeptAnswers
+    ) -> None:
         self.service = service
         self.endpoints = endpoints
         self.answers = answers
+        self.kept = kept
         self.methods = ", ".join(sorted({*endpoints, *(["HEAD"] if "GET" in endpoints else [])}))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,6 +121,7 @@ class Resource:
         key = request.headers.get("idempotency-key") if method == "POST" else None
         if key is None:
             return await endpoint.call(call)
+        self.kept.recall(self.answers)
         asked = b"\0".join((request.url.path.encode(), str(request.query_params).encode(), call.media.encode(), body))
         found, repeated = await self.answers.answer(client.name, key, asked, partial(_answered, endpoint, call), _final)
         if not repeated:

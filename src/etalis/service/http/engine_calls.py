@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from etalis.service.batches import Taken
-from etalis.service.bodies import BodyOptions
 from etalis.service.host import EngineSpec, HostedEngine
 from etalis.service.http.bodies_of_calls import NewEngine
 from etalis.service.http.call import RouteCall, answer, raw_answer
+from etalis.service.intake.batches import Taken
+from etalis.service.intake.bodies import BodyOptions
 from etalis.service.matches import MatchEntry, encode
 from etalis.service.problems import MalformedError, describe
 from etalis.service.programs import kinds_of

@@ -15,8 +15,10 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 from etalis.service.problems import MalformedError, UnprocessableError
+from etalis.service.store.journal import REQUEST
 
 T = TypeVar("T")
+Keep = Callable[[str, str, bytes, T], Awaitable[None]]
 KEPT, KEPT_SECONDS = 10_000, 24 * 3600.0
 _LONGEST = 255
 
@@ -32,12 +34,20 @@ class FirstAnswers(Generic[T]):
     """The answers to requests that had a key."""
 
     def __init__(
-        self, *, most: int = KEPT, seconds: float = KEPT_SECONDS, clock: Callable[[], float] = monotonic
+        self, *, most: int = KEPT, seconds: float = KEPT_SECONDS, clock: Callable[[], float] = monotonic,
+        keep: Keep[T] | None = None,
     ) -> None:  # fmt: skip
         self._kept: OrderedDict[tuple[str, str], _Kept[T]] = OrderedDict()
         self._most = most
         self._seconds = seconds
         self._clock = clock
+        self._keep = keep
+
+    def restore(self, client: str, key: str, request: bytes, answer: T) -> None:
+        """Take an answer of an earlier run; `request` is the digest of what was asked."""
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        future.set_result(answer)
+        self._kept.setdefault((client, key), _Kept(request, future, self._clock()))
 
     async def answer(
         self, client: str, key: str, request: bytes, respond: Callable[[], Awaitable[T]], is_final: Callable[[T], bool]
@@ -56,13 +66,18 @@ class FirstAnswers(Generic[T]):
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._kept[place] = _Kept(digest, future, self._clock())
+        token = REQUEST.set(f"{client}\0{key}\0{digest.hex()}")
         try:
             found = await respond()
+            if self._keep is not None and is_final(found):
+                await self._keep(client, key, digest, found)
         except BaseException as error:
             self._kept.pop(place, None)
             if not future.done():
                 future.set_exception(error)
             raise
+        finally:
+            REQUEST.reset(token)
         if not is_final(found):
             self._kept.pop(place, None)
         if not future.done():

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
 import etalis
 from etalis.service.http.call import JSON, RouteCall, answer
-
-if TYPE_CHECKING:
-    from etalis.service.http.routes import Endpoint
+from etalis.service.http.endpoint import Endpoint
 
 PROBLEM = "application/problem+json"
 _PARAMETER = re.compile(r"{(\w+)}")

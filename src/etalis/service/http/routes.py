@@ -2,39 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 
-import msgspec
-from starlette.responses import Response
-
-from etalis.service.bodies import READERS
 from etalis.service.expressions.reading import EXPRESSION_TYPES, SIGNAL_TYPES
 from etalis.service.http import bodies_of_calls as bodies
 from etalis.service.http import engine_calls, match_calls, openapi, pages, question_calls, service_calls, snoop_calls
-from etalis.service.http.call import JSON, RouteCall
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A row of the table.
-
-    `scope` is what a token must have; without one, no token is asked for. `body` is the shape of a body in JSON,
-    `takes` are the content types of one that is read otherwise. `query` has what may stand behind the question mark.
-    """
-
-    method: str
-    path: str
-    call: Callable[[RouteCall], Awaitable[Response]]
-    scope: str | None
-    text: str
-    answers: tuple[HTTPStatus, ...] = (HTTPStatus.OK,)
-    body: type[msgspec.Struct] | None = None
-    takes: tuple[str, ...] = ()
-    gives: tuple[str, ...] = (JSON,)
-    query: tuple[str, ...] = ()
-
+from etalis.service.http.call import JSON
+from etalis.service.http.endpoint import Endpoint
+from etalis.service.intake.bodies import READERS
 
 _OK, _MADE, _DONE = HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.NO_CONTENT
 _EVENTS = ("event", "time", "unit", "matches")
@@ -110,7 +85,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         takes=SIGNAL_TYPES,
     ),
     Endpoint(
-        "POST", "/snoop/advance", snoop_calls.advance_signals, "signal", "say that nothing earlier is to come", (_DONE,),
+        "POST", "/snoop/advance", snoop_calls.advance_signals, "signal", "say that nothing earlier comes", (_DONE,),
         body=bodies.NewTime, gives=(),
     ),
     Endpoint("GET", "/snoop/graph", snoop_calls.show_graph, "read", "return the event graph of the expressions"),

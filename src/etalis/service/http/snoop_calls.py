@@ -79,14 +79,20 @@ async def register(call: RouteCall) -> Response:
     form = "xml" if wants_xml(call) else "json"
     callback = asked.callback or call.query.get("callback")
     hosted = await snoop.register(asked.expression, call.client.name, callback=callback, form=form)
+    response = tell_registered(snoop, hosted)
+    response.background = BackgroundTask(_begin, snoop, hosted)
+    return response
+
+
+def tell_registered(snoop: SnoopService, hosted: HostedExpression) -> Response:
+    """Return the answer to a registration."""
     uri = snoop.uris.expression(hosted.number)
     made = RegisteredMessage(uri, tuple((path, snoop.uris.leaf(hosted.number, path)) for path in hosted.paths()))
-    if form == "xml":
+    if hosted.form == "xml":
         response = Response(messages_xml.write_message(made), 201, media_type=XML)
     else:
         response = answer(messages_json.to_plain_message(made)["registered"], 201)
     response.headers["Location"] = uri
-    response.background = BackgroundTask(_begin, snoop, hosted)
     return response
 
 

@@ -149,9 +149,9 @@ def _network(text: str) -> IPv4Network | IPv6Network:
         return ip_network(text)
     except ValueError as error:
         hint = "as in 10.0.0.0/8"
-        raise InputError(Problem("E850", f"{text} is no network: {error}", hint=hint)) from None
+        raise InputError(Problem("E814", f"{text} is no network: {error}", hint=hint)) from None
 
 
 def _refuse(url: str, why: str) -> NoReturn:
     hint = "https to a host that the service allows (--allow-host), at a public address"
-    raise AddressRefused(Problem("E850", f"the address {url} is refused: {why}", hint=hint))
+    raise AddressRefused(Problem("E814", f"the address {url} is refused: {why}", hint=hint))

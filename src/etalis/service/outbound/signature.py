@@ -24,7 +24,7 @@ def read_secret(text: str) -> bytes:
         return base64.b64decode(text.removeprefix(_PREFIX), validate=True)
     except binascii.Error:
         hint = "whsec_ and base64, as in whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"
-        raise InputError(Problem("E851", "a secret for callbacks that is no base64", hint=hint)) from None
+        raise InputError(Problem("E815", "a secret for callbacks that is no base64", hint=hint)) from None
 
 
 def sign(secret: bytes, id: str, timestamp: int, body: bytes) -> dict[str, str]:  # noqa: A002

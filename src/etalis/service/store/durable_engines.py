@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 from etalis.errors import EtalisError
 from etalis.language.read.imports import Reader
-from etalis.service.hosted_engine import EngineSpec, HostedEngine, MadeEngine
+from etalis.service.engine_parts import EngineSpec, MadeEngine
+from etalis.service.hosted_engine import HostedEngine
 from etalis.service.matches import MatchEntry
 from etalis.service.store.log import Entry, KeptResult, KeptUnit, ServiceLog
 from etalis.service.store.marks import Frozen
@@ -77,23 +78,24 @@ class DurableEngines:
         self._home.put(hosted)
         return hosted
 
-    def replay(self, entry: Entry) -> None:
+    def replay(self, entry: Entry) -> Any:
         """Do what an entry says, if the engine's snapshot does not have it."""
         if entry.number <= self._restored.get(entry.actor, 0):
-            return
+            return None
         name = entry.actor.removeprefix(_PREFIX)
         if entry.kind == "create":
             data = read_data(entry.body)
             hosted = self._make(data["spec"] | {"name": name}, data["owner"], None)
             hosted.entry = entry.number
-            return
+            return None
         engine = self._home.durable().get(name)
         if engine is None:
-            return
+            return None
         if entry.kind == "delete":
             self._home.drop(engine)
-            return
-        job, answer = engine.job_again(entry.kind, read_data(entry.body))
+            return None
+        data = read_data(entry.body)
+        job, answer = engine.job_again(entry.kind, data)
         answer.add_done_callback(asyncio.Future.exception)  # what was refused then is refused again
         more = True
         try:
@@ -104,6 +106,8 @@ class DurableEngines:
         except EtalisError as error:
             job.fail(error)
         engine.entry = entry.number
+        done = answer.done() and answer.exception() is None
+        return (answer.result(), data["wanted"]) if done and entry.kind == "events" else None
 
     def replayed(self) -> None:
         """Let engines wait for what is due by the clock."""

@@ -47,7 +47,7 @@ def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
     ((found,),) = connection.execute("SELECT format FROM etalis_service").fetchall()
     if found != FORMAT:
         message = f"the data folder {folder} has format {found}, this version uses format {FORMAT}"
-        raise StoreError(Problem("E842", message, hint="use the version that wrote it, or another folder"))
+        raise StoreError(Problem("E812", message, hint="use the version that wrote it, or another folder"))
     ((told,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
     if told != "ok":
         raise refusal(folder, f"it is damaged: {told}")
@@ -72,11 +72,11 @@ def explaining(folder: Path) -> Iterator[None]:
         if getattr(error, "sqlite_errorcode", None) in _BUSY:
             message = f"the data folder {folder} is in use by another process"
             hint = "stop the service that runs there, or give this one a folder of its own"
-            raise StoreError(Problem("E841", message, hint=hint)) from error
+            raise StoreError(Problem("E811", message, hint=hint)) from error
         raise refusal(folder, " ".join(str(error).split())) from error
 
 
 def refusal(folder: Path, why: str) -> StoreError:
     """Return the error of a folder that cannot be used."""
     hint = "look after the disk and the folder's permissions; nothing that was not answered is taken"
-    return StoreError(Problem("E840", f"the data folder {folder} cannot be used: {why}", hint=hint))
+    return StoreError(Problem("E810", f"the data folder {folder} cannot be used: {why}", hint=hint))

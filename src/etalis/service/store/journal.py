@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from etalis.service.store.log import ServiceLog
 from etalis.service.worker import Actor, Work, Worker
@@ -26,6 +26,7 @@ class Journal:
         self.log = log
         self.every = every
         self.due = asyncio.Event()
+        self.redone: list[tuple[str, str, Any]] = []  # requests with keys that were replayed: request, kind, result
         self._worker = worker
         self._tasks: set[asyncio.Task[object]] = set()
 

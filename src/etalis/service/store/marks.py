@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from etalis.service.store.folder import StoreError
 from etalis.service.store.journal import Journal
@@ -40,8 +40,8 @@ class DurableActor(Protocol):
     def restore(self, units: Iterable[KeptUnit], state: bytes | None, log: ServiceLog) -> None:
         """Take what was kept; `replay` follows, then `replayed`."""
 
-    def replay(self, entry: Entry) -> None:
-        """Do once more what an entry says."""
+    def replay(self, entry: Entry) -> Any:
+        """Do once more what an entry says; return what came of it."""
 
     def replayed(self) -> None:
         """Take it that all entries were replayed."""
@@ -79,7 +79,9 @@ class LogMarks:
         for entry in self._log.entries():
             for actor in self._actors:
                 if actor.owns(entry.actor):
-                    actor.replay(entry)
+                    done = actor.replay(entry)
+                    if entry.request is not None:
+                        self._journal.redone.append((entry.request, entry.kind, done))
         for actor in self._actors:
             actor.replayed()
 

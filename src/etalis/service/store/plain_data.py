@@ -69,7 +69,7 @@ def _plain(x: Any) -> Any:
             return ["datetime", x.isoformat()]
         case _:
             hint = "send numbers, texts, lists, terms and times"
-            raise InputError(Problem("E844", f"a {type(x).__name__} cannot be written into the log", hint=hint))
+            raise InputError(Problem("E813", f"a {type(x).__name__} cannot be written into the log", hint=hint))
 
 
 def _value(plain: Any) -> Any:

@@ -26,8 +26,8 @@ from etalis.language.attributes import Notes
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.runtime.state import BEGINNING
-from etalis.service.batches import NamedRow, Part, as_parts, seconds_of
-from etalis.service.json_shapes import Shapes
+from etalis.service.intake.json_shapes import EventShapes
+from etalis.service.intake.parts import NamedRow, Part, as_parts, seconds_of
 from etalis.service.limits import ServiceLimits, is_too_deep
 from etalis.service.problems import MalformedError, WrongTypeError
 
@@ -68,7 +68,7 @@ class KnownEvents:
         self._reading = replace(found, needs_time=not by_clock, retracts=program.settings.revision)
         self.implied = frozenset(name for name in found.schema if found.is_by_name(name))
         usual = options == BodyOptions()
-        self.shapes = Shapes(self._reading, self.implied, needs_time=not by_clock) if usual else None
+        self.shapes = EventShapes(self._reading, self.implied, needs_time=not by_clock) if usual else None
 
     def reading(self) -> Reading:
         """Return how a body is read: what is noted of it goes with it."""

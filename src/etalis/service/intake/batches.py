@@ -10,25 +10,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
-from itertools import islice
 from operator import length_hint
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
+from typing import Any, NamedTuple, Protocol, TypeAlias, assert_never
 
 from etalis.errors import EtalisError
 from etalis.formats import Bad, Pause, exact_seconds
 from etalis.runtime.lateness.watermark import DeadLetter
+from etalis.service.engine_parts import EngineCounts, LetterSlot
+from etalis.service.intake.parts import NamedRow, Part, as_parts
+from etalis.service.kept import Kind
 from etalis.service.matches import MatchEntry
 from etalis.service.problems import DoorError, UnavailableError, UnprocessableError
 from etalis.temporal.event import Event
-from etalis.temporal.interval import MICROSECONDS
-
-if TYPE_CHECKING:
-    from etalis.service.hosted_engine import HostedEngine
 
 PIECE = 1_000  # events that are processed before the next engine has its turn
-_PART, _PART_SECONDS = 100, 0.01  # a piece ends early where its events take long
+_PIECE_SECONDS = 0.01  # a piece ends early where its events take long
 
 Found: TypeAlias = tuple[int | None, Event, bool]  # the index of an input, what was found, whether it is that input
 
@@ -39,36 +36,6 @@ class RejectedRow:
 
     index: int
     message: str
-
-
-class NamedRow(NamedTuple):
-    """A row with the name that its sender gave it: one of a name is taken, once."""
-
-    key: str
-    row: Any
-
-
-Part: TypeAlias = list[Any] | NamedRow | Pause | Bad  # rows that engines take as they are, or one that they do not
-_APART = (NamedRow, Pause, Bad)
-
-
-def as_parts(rows: Iterable[Any]) -> Iterator[Part]:
-    """Yield rows in parts of at most a hundred, those that engines do not take alone.
-
-    >>> list(as_parts([("a", 1), ("b", 2), NamedRow("k", ("a", 3)), ("a", 4)]))
-    [[('a', 1), ('b', 2)], NamedRow(key='k', row=('a', 3)), [('a', 4)]]
-    """
-    source: Iterator[Any] = iter(rows)
-    while several := list(islice(source, _PART)):
-        start = 0
-        for place, row in enumerate(several):
-            if isinstance(row, _APART):
-                if place > start:
-                    yield several[start:place]
-                yield row
-                start = place + 1
-        if start < len(several):
-            yield several[start:] if start else several
 
 
 @dataclass(slots=True)
@@ -94,11 +61,35 @@ class _Piece(NamedTuple):
     due: int | None
 
 
+class TakingEngine(Protocol):
+    """What a batch needs of an engine."""
+
+    counts: EngineCounts
+    followed: frozenset[Kind]
+
+    @property
+    def letters(self) -> LetterSlot: ...
+
+    def run_now(self, rows: Iterator[Any]) -> Iterator[Event]: ...
+
+    def advance_now(self, seconds: Any) -> tuple[Event, ...]: ...
+
+    def stamped(self, rows: list[Any], moment: int) -> list[Any]: ...
+
+    def received(self, row: Any) -> Event | None: ...
+
+    def is_new(self, key: str) -> bool: ...
+
+    def next_due(self) -> int | None: ...
+
+    def deliver(self, found: list[Found], due: int | None) -> list[MatchEntry]: ...
+
+
 class EventBatch:
     """The job that takes rows into an engine; its answer is a `Taken`."""
 
     def __init__(
-        self, engine: HostedEngine, parts: Iterable[Part], answer: asyncio.Future[Taken], *, stamp: int | None,
+        self, engine: TakingEngine, parts: Iterable[Part], answer: asyncio.Future[Taken], *, stamp: int | None,
         matches: bool,
     ) -> None:  # fmt: skip
         self.engine = engine
@@ -120,7 +111,7 @@ class EventBatch:
         found: list[Found] = []
         before, more = self._index, True
         self.engine.letters.receive = self._refuse
-        until = perf_counter() + _PART_SECONDS
+        until = perf_counter() + _PIECE_SECONDS
         while self._index - before < PIECE and perf_counter() < until:
             try:
                 part = next(self._parts, None)
@@ -249,12 +240,3 @@ class _CutShortError(Exception):
         super().__init__(str(error))
         self.piece = piece
         self.error = error
-
-
-def seconds_of(moment: int) -> int | float | Fraction:
-    """Return microseconds as seconds: an integer, a float where it is exact, else a fraction."""
-    whole, rest = divmod(moment, MICROSECONDS)
-    if not rest:
-        return whole
-    near = moment / MICROSECONDS
-    return near if round(near * MICROSECONDS) == moment else Fraction(moment, MICROSECONDS)

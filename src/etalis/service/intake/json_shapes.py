@@ -19,7 +19,7 @@ _ROLES = frozenset({"event", "type", "at", "time", "ts", "start", "end", "args",
 _KEY_ENDS = b'":'
 
 
-class Shapes:
+class EventShapes:
     """The usual shapes of declared events."""
 
     def __init__(self, reading: Reading, left_out: Collection[str], *, needs_time: bool) -> None:

@@ -1,0 +1,1 @@
+"""From bodies to engines: content types become rows, rows become pieces of work, and what they cause is counted."""
