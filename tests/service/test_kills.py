@@ -69,7 +69,7 @@ class Sending:
 
 def kill_and_go_on(folder: Path, kills: int, rng: random.Random) -> None:
     sending = Sending()
-    each = 60
+    each = 40
     for turn in range(kills + 1):
         with process(folder) as (running, url), httpx.Client(base_url=url, trust_env=False) as client:
             if turn == 0:

@@ -57,7 +57,6 @@ def test_what_cannot_be_is_refused_before_anything_starts(tmp_path: Path) -> Non
         port = taken.getsockname()[1]
         for arguments, code, told in (
             (["--port", port], 3, "E834"),
-            (["--host", "no.such.host.example", "--tokens", tokens], 3, "E83"),
             (["--host", "0.0.0.0"], 3, "E835"),
             (["--tokens", tokens], 3, "E833"),
             (["--tokens", tmp_path / "none"], 3, "E401"),
