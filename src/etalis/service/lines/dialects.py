@@ -25,7 +25,6 @@ class Dialect:
     pong: bytes
     answers: Callable[[Sequence[Answer], bool], bytes]
     text: Callable[[str], bytes]
-    plain: Callable[[Mapping[str, Any]], bytes]
     error: Callable[[Problem], bytes]
     match: Callable[[MatchEntry], bytes]
     gap: Callable[[int], bytes]
@@ -38,7 +37,9 @@ def _term_answers(found: Sequence[Answer], more: bool) -> bytes:
     >>> _term_answers([{"X": 1, "Y": "b c"}, {}], False)
     b"answer([['X'=1,'Y'='b c'],[]]).\\n"
     """
-    rows = (",".join(f"{format_atom(name)}={format_value(value)}" for name, value in row.items()) for row in found)
+    rows = (
+        ",".join(f"{format_atom(name)}={format_value(to_value(value))}" for name, value in row.items()) for row in found
+    )
     listed = ",".join(f"[{row}]" for row in rows)
     return _bytes(f"answer([{listed}]{', more' if more else ''}).\n")
 
@@ -73,7 +74,6 @@ TERMS = Dialect(
     b"pong.\n",
     _term_answers,
     lambda text: _bytes(f"answer({format_atom(text)}).\n"),
-    lambda plain: _bytes(f"answer({format_value(to_value(dict(plain)))}).\n"),
     _term_error,
     _term_match,
     lambda first: b"gap(%d).\n" % first,
@@ -85,7 +85,6 @@ JSON_LINES = Dialect(
     b'{"pong":true}\n',
     _json_answers,
     lambda text: _line({"answer": text}),
-    lambda plain: _line({"answer": plain}),
     lambda problem: _line({"error": describe(problem)}),
     lambda entry: _line({"number": entry.number, "sign": entry.sign, "match": entry.event.to_dict()}),
     lambda first: b'{"gap":%d}\n' % first,

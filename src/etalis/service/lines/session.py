@@ -72,6 +72,11 @@ class LineSession:
         """How answers are written."""
         return self._reader.dialect
 
+    @property
+    def snoop(self) -> SnoopService:
+        """The expressions of the service."""
+        return self.service.snoop
+
     async def run(self) -> None:
         """Answer until one of the sides ends the session."""
         ends = [self.service.closing.wait(), self._let_go.wait()]
@@ -142,8 +147,6 @@ class LineSession:
                 return self.dialect.text(said)
             case tuple():
                 return self.dialect.answers(*said)
-            case dict():
-                return self.dialect.plain(said)
             case _:
                 assert said is Pong
                 return self.dialect.pong
@@ -219,11 +222,6 @@ class LineSession:
                 raise MalformedError("E840", gone, hint)
             self._engine = seen[0]
         return self._engine
-
-    @property
-    def snoop(self) -> SnoopService:
-        """The expressions of the service."""
-        return self.service.snoop
 
     @property
     def own(self) -> HostedEngine:

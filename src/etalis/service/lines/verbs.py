@@ -20,13 +20,13 @@ from etalis.language.check.spelling import suggest
 from etalis.language.printer import print_item, print_term
 from etalis.service.hosted_engine import HostedEngine
 from etalis.service.kept import Kind
-from etalis.service.lines import expressions
+from etalis.service.lines import snoop_verbs
 from etalis.service.matches import read_kinds
 from etalis.service.problems import MalformedError
 
 NAME = "<line>"
 MOST_ANSWERS = 1_000
-Said: TypeAlias = "str | tuple[Sequence[Mapping[str, Any]], bool] | dict[str, Any] | type[Pong] | None"
+Said: TypeAlias = "str | tuple[Sequence[Mapping[str, Any]], bool] | type[Pong] | None"
 Arguments: TypeAlias = dict[str, Any]
 
 
@@ -34,7 +34,7 @@ class Pong:
     """The answer to a ping."""
 
 
-class LineHost(expressions.SnoopHost, Protocol):
+class LineHost(Protocol):
     """The session, as verbs see it."""
 
     @property
@@ -172,10 +172,6 @@ def _nothing() -> Arguments:
     return {}
 
 
-def _whole(_: Any, record: Mapping[str, Any]) -> Arguments:
-    return {"record": dict(record)}
-
-
 def _no_more(given: Any, _: Mapping[str, Any]) -> Arguments:
     if given is not True:
         raise _unfit(given, "true")
@@ -287,10 +283,20 @@ VERBS = (
              lambda given, _: {"rule": None if given is True else _text_as("rule")(given, {})["rule"]}, _partial),
     LineVerb("kinds", "read", "kinds.", {0: _nothing}, _no_more, _kinds),
     LineVerb("explain", "read", "explain.", {0: _nothing}, _no_more, _explain),
-    LineVerb("register", "write", "", {}, _whole, expressions.register),
-    LineVerb("signal", "signal", "", {}, _whole, expressions.signal),
-    LineVerb("signals", "signal", "", {}, _whole, expressions.signal),
-    LineVerb("unregister", "write", "", {}, _whole, expressions.unregister),
+    LineVerb("register", "write", "register('Expression').", {1: snoop_verbs.text_to_register},
+             snoop_verbs.plain_to_register, snoop_verbs.register),
+    LineVerb("signal", "signal", "signal(Operator, Language, [name = Value]).", {3: snoop_verbs.terms_to_signal},
+             snoop_verbs.plain_to_signal, snoop_verbs.signal),
+    LineVerb("signals", "signal", "signal(Operator, Language, [name = Value]).", {}, snoop_verbs.plain_to_signal,
+             snoop_verbs.signal),
+    LineVerb("results", "read", "results(Number, After).",
+             {1: lambda number: {"number": snoop_verbs.number_of(number)},
+              2: lambda number, after: {"number": snoop_verbs.number_of(number),
+                                        "after": snoop_verbs.number_of(after)}},
+             snoop_verbs.plain_results, snoop_verbs.results),
+    LineVerb("unregister", "write", "unregister(Number).",
+             {1: lambda number: {"number": snoop_verbs.number_of(number)}}, snoop_verbs.plain_number,
+             snoop_verbs.unregister),
 )  # fmt: skip
 BY_NAME: Mapping[str, LineVerb] = MappingProxyType({verb.name: verb for verb in VERBS})
 HELP = "docs/service.md lists what there is: event(a(1), Time). query(Goal). subscribe(Name/Arity). use(Engine). ..."
