@@ -50,13 +50,13 @@ def test_expressions_as_json() -> None:
 
     async def check(talk: Conversation) -> None:
         leaf = {"operator": "cd", "language": "http://s", "having": {"t": {"bindVar": "T"}}}
+        leaf["with"] = {"T": {"mode": "bind"}}
         made = await say(talk, {"register": {"expression": leaf}})
         assert made["answer"][0]["Number"] == 1
         signal = {"operator": "cd", "language": "http://s", "parameters": {"t": "Boy"}}
         assert (await say(talk, {"signal": signal}))["answer"][0]["Matched"] == 1
-        assert (await say(talk, {"signals": [{**signal, "id": "a"}, {**signal, "id": "a"}]}))["answer"][0][
-            "Repeated"
-        ] == 1
+        twice = await say(talk, {"signals": [{**signal, "id": "a"}, {**signal, "id": "a"}]})
+        assert twice["answer"][0]["Repeated"] == 1
         found = await say(talk, {"results": 1, "after": 1})
         assert [(row["Number"], row["T"]) for row in found["answer"]] == [(2, "Boy")]
         assert (await say(talk, {"results": 1, "after": -1}))["error"]["code"] == "E864"

@@ -43,7 +43,7 @@ async def register(on: SnoopSession, media: str, document: str) -> Answers:
     asked = read_register(media, document.encode("utf-8", "surrogateescape"))
     hosted = await on.snoop.register(asked.expression, on.client.name, callback=asked.callback)
     on.snoop.begin(hosted)
-    leaves = [on.snoop.uris.leaf(hosted.number, path) for path in hosted.paths()]
+    leaves = tuple(on.snoop.uris.leaf(hosted.number, path) for path in hosted.paths())
     return [{"Number": hosted.number, "Evaluation": on.snoop.uris.expression(hosted.number), "Leaves": leaves}], False
 
 
@@ -51,7 +51,7 @@ async def signal(on: SnoopSession, document: str) -> Answers:
     """Take signals; answer with what became of them."""
     read = read_signals(_JSON, document.encode("utf-8", "surrogateescape"))
     told = await on.snoop.signal(to_operations(read, on.snoop, on.client))
-    discarded = [each["reason"] for each in told.pop("discarded")]
+    discarded = tuple(each["reason"] for each in told.pop("discarded"))
     return [{name.capitalize(): count for name, count in told.items()} | {"Discarded": discarded}], False
 
 
