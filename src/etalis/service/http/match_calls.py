@@ -150,7 +150,7 @@ def write_event(event: MatchEntry | LostMatches | Ended) -> bytes:
             return b"event: end\ndata: {}\n\n"
 
 
-async def fall_behind(reader: Subscription[Any], most: int, every: float = 0.1) -> None:
+async def fall_behind(reader: Subscription[Any], most: int, every: float = 0.25) -> None:
     """Return when more than so many matches have come since the reader last took any."""
     number = reader.number
     while True:
