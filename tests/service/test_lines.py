@@ -134,6 +134,33 @@ def test_json_lines() -> None:
     in_session(check)
 
 
+def test_expressions_are_registered_and_signalled() -> None:
+    leaf = {
+        "operator": "newCD", "language": "http://shop.example/events", "with": {"T": {"mode": "bind"}},
+        "having": {"title": {"bindVar": "T"}},
+    }  # fmt: skip
+    signal = {"operator": "newCD", "language": "http://shop.example/events", "parameters": {"title": "Boy"}}
+
+    async def check(talk: Conversation) -> None:
+        async def say(record: object) -> dict[str, object]:
+            (answer,) = await talk.say(json.dumps(record) + "\n")
+            found: dict[str, object] = json.loads(answer)
+            return found
+
+        evaluation = "http://127.0.0.1:8123/snoop/expressions/1"
+        made = await say({"register": {"expression": leaf}})
+        assert made["answer"]["registered"]["evaluation"] == evaluation
+        assert (await say({"signal": signal}))["answer"]["matched"] == 1
+        assert (await say({"signals": [signal, signal]}))["answer"]["taken"] == 2
+        assert (await say({"register": {"expression": {"operator": "SEQ"}}}))["error"]["code"].startswith("E8")
+        assert await say({"unregister": {"evaluation": evaluation}}) == {"ok": True}
+        assert (await say({"unregister": {"evaluation": evaluation}}))["error"]["code"] == "E860"
+        assert (await say({"unregister": 7}))["error"]["code"] == "E841"
+        assert (await say({"signal": signal}))["answer"]["matched"] == 0
+
+    in_session(check, public_url="http://127.0.0.1:8123")
+
+
 def test_a_subscription_may_begin_in_the_past_and_tells_what_is_lost() -> None:
     async def check(talk: Conversation) -> None:
         events = "".join(f"event(a({i}), {i}). event(b({i}), {i}.5).\n" for i in range(6))

@@ -5,7 +5,7 @@ has what is registered and takes signals.
 """
 
 from etalis.snoop.check import check, checked
-from etalis.snoop.detection.detector import Detector, Reception
+from etalis.snoop.detection.detector import Detector, SignalReception
 from etalis.snoop.detection.graph import EventGraph, draw_graph
 from etalis.snoop.detection.leaf import ExpressionLeaf
 from etalis.snoop.detection.leaf_index import LeafIndex
@@ -32,9 +32,9 @@ __all__ = [
     "Notice",
     "Opaque",
     "Parameter",
-    "Reception",
     "Registration",
     "Result",
+    "SignalReception",
     "check",
     "checked",
     "draw_graph",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from etalis.errors import Problem, RegistrationError
 from etalis.language.check.spelling import suggest
@@ -28,6 +29,7 @@ from etalis.snoop.limits import at, check_characters, check_size
 from etalis.snoop.normal_form import normal_form, shape_of, used_values
 from etalis.snoop.values import TYPES, convert
 
+MOST_PROBLEMS = 100
 _URI = re.compile(r"[^\s<>\"{}|\\^`]+")
 
 
@@ -40,8 +42,11 @@ def checked(expression: Expression) -> Expression:
 
 
 def check(expression: Expression) -> tuple[Problem, ...]:
-    """Return all problems of an expression, in order of place."""
-    found = dict.fromkeys(problem for find in _CHECKS for problem in find(expression))
+    """Return all problems of an expression, in order of place; of one that is too large nothing else is looked at."""
+    found = list(check_size(expression))
+    if not found:
+        several = (problem for find in _CHECKS for problem in find(expression))
+        found = list(dict.fromkeys(islice(several, MOST_PROBLEMS)))
     return tuple(sorted(found, key=lambda p: (p.span.start if p.span else 0, p.code, p.message)))
 
 
@@ -172,6 +177,9 @@ def _check_results(root: Expression) -> Iterator[Problem]:
         if node.kind in ("opaque", "external"):
             continue
         for variable in node.variables:
+            if not path and variable.mode == "bind" and variable.name in uses and node.kind == "composite":
+                hint = "leave it out of the results"
+                yield at(path, "E889", f"the variable {variable.name} has a value", variable.span or node.span, hint)
             if variable.mode == "bind" and variable.name not in found and variable.name not in uses:
                 hint = suggest(variable.name, found, "bind it to a parameter, or leave it out")
                 message = f"nothing binds the variable {variable.name}"
@@ -204,7 +212,6 @@ def _check_any(root: Expression) -> Iterator[Problem]:
 
 
 _CHECKS: tuple[Callable[[Expression], Iterator[Problem]], ...] = (
-    check_size,
     check_characters,
     _check_operators,
     _check_languages,

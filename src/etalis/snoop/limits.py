@@ -12,8 +12,9 @@ from etalis.snoop.expression import NUMBER, Expression, Path, name_path, walk
 MOST_OPERATORS = 60  # of two arguments each: one of four counts as three
 MOST_LEVELS = 60  # of expressions in expressions, foreign ones too: three elements of XML each
 MOST_PARAMETERS = 100  # of one event
+MOST_VARIABLES = 200  # that are declared
 MOST_EVENTS = 200  # that the rule of an expression may have, where ANY stands for all choices
-_NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _PARTS = "register several expressions, or have a provider detect a part"
 
 
@@ -30,6 +31,9 @@ def check_size(root: Expression) -> Iterator[Problem]:
         yield Problem("E892", message, root.span, _PARTS)
     if depth_of(root) > MOST_LEVELS:
         yield Problem("E892", f"expressions nested more than {MOST_LEVELS} levels deep", root.span)
+    declared = len({variable.name for _, node in walk(root) for variable in node.variables})
+    if declared > MOST_VARIABLES:
+        yield Problem("E892", f"{declared} variables, at most {MOST_VARIABLES} are taken", root.span)
     for path, node in walk(root):
         if len(node.parameters) > MOST_PARAMETERS:
             yield at(path, "E892", f"{len(node.parameters)} parameters, at most {MOST_PARAMETERS} are taken", node.span)
@@ -72,7 +76,7 @@ def foreign_character(text: str) -> str | None:
     >>> foreign_character("a\\x00b"), foreign_character("a\\tb")
     ('U+0000', None)
     """
-    found = _NOT_IN_XML.search(text)
+    found = NOT_IN_XML.search(text)
     return None if found is None else f"U+{ord(found[0]):04X}"
 
 

@@ -75,11 +75,6 @@ def _declared(node: Expression, uses: dict[str, str]) -> tuple[ExpressionVariabl
     return (*inputs, *(ExpressionVariable(name) for name in names if name not in uses))
 
 
-def used_in(node: Expression) -> tuple[str, ...]:
-    """Return the variables of mode `use` that a foreign part is given."""
-    return tuple(v.name for v in node.variables if v.mode == "use")
-
-
 def outputs_of(leaf: Expression, uses: dict[str, str]) -> tuple[str, ...]:
     """Return the variables that a leaf binds, in the order in which it names them."""
     if leaf.kind == "atomic":

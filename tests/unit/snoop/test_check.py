@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from etalis.errors import DocumentError, RegistrationError
@@ -26,6 +28,7 @@ REFUSED = [
     ("E886", 'shop:a(v: X^^xsd:boolean) with X = "yes"', "X is yes, which is no xsd:boolean"),
     ("E888", 'shop:a(v: X) with X = "1", X = "2"', "the variable X is 1 and 2"),
     ("E889", "SEQ(shop:a(v: Title), shop:b()) result Titel", "did you mean Title?"),
+    ("E889", 'SEQ(shop:a(v: X, w: Y), shop:b()) with X = "1" result X', "the variable X has a value"),
     ("E890", "ANY(shop:a(), shop:b())", "ANY without numberToDetect"),
     ("E890", "ANY(0, shop:a(), shop:b())", "detect 1 or more"),
     ("E890", "ANY(1.5, shop:a(), shop:b())", "numberToDetect is a whole number, not 1.5"),
@@ -92,6 +95,7 @@ def test_too_much_is_refused() -> None:
     [
         (f"OR({', '.join(f'shop:a{i}()' for i in range(62))})", "61 operators of two arguments"),
         (f"shop:a({', '.join(f'p{i}: X' for i in range(101))})", "101 parameters"),
+        (f"OR({', '.join(f'shop:a(v: X{i}, w: Y{i}, x: Z{i}, y: V{i})' for i in range(60))})", "240 variables"),
         (f"ANY(4, {', '.join(f'shop:a{i}()' for i in range(10))}) context chronicle", "more than 200 events in all"),
         (f"ANY(2, {', '.join(f'ANY(3, {FIVE}, shop:e{i}())' for i in range(5))}) context continuous", "200 events"),
     ],
@@ -130,6 +134,8 @@ def test_a_document_of_xml_is_refused(code: str, document: bytes) -> None:
         ("E870", "{"),
         ("E870", b"\xff"),
         ("E870", '{"operator": NaN}'),
+        ("E870", b'"\xed\xa0\x80"'),
+        ("E870", r'{"operator": "\ud800"}'),
         ("E872", "[" * 300),
         ("E872", " " * MOST_BYTES + "{}"),
         ("E874", "[]"),
@@ -162,13 +168,23 @@ def test_a_document_of_json_is_refused(code: str, document: bytes | str) -> None
         ("shop:a() whith X", "expected the end, or with, result, context, time"),
         ("external {]", "what follows `external` is not a JSON object"),
         ('opaque(prolog, xml "<a")', "a literal is not XML"),
-        ("OR(" * 201 + "shop:a()", "nested more than 200 levels deep"),
+        ("OR(" * 201 + "shop:a()", "nested more than 100 levels deep"),
     ],
 )
 def test_a_text_is_refused(text: str, says: str) -> None:
     with pytest.raises(DocumentError) as found:
         read_text(with_prefixes(text))
     assert says in str(found.value)
+
+
+def test_of_very_many_problems_a_hundred_are_told() -> None:
+    many = ", ".join(f'"x{i}": 1' for i in range(50_000))
+    with pytest.raises(DocumentError) as found:
+        read_json(f"{{{many}}}")
+    assert len(found.value.problems) == 100
+    rows = {f"p{i}": {"bindVar": f"X{i}"} for i in range(99)}
+    leaf = {"operator": "a", "language": SHOP, "having": rows, "with": {f"Y{i}": {} for i in range(199)}}
+    assert len(check(read_json(json.dumps({"operator": "OR", "arguments": [leaf] * 60})))) == 100
 
 
 def test_all_problems_are_raised_at_once() -> None:

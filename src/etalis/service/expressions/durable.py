@@ -46,7 +46,7 @@ class DurableExpressions:
         expressions = self._service.expressions
         if state is not None:
             expressions.restore(json.loads(state))
-        expressions.seen.restore((name, int(at * 1_000_000)) for name, at in log.seen())
+        expressions.recall(log.seen())
         for unit in units:
             hosted, held = HostedExpression.restore(unit.body)
             self._restored[hosted.number] = unit.number, hosted, held

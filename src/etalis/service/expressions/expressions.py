@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, assert_never
 from etalis.service.evaluators.knowledge import ServiceKnowledge
 from etalis.service.expressions import operations as op
 from etalis.service.expressions.hosted_expression import HostedExpression, ProvidedLeaf
-from etalis.service.expressions.seen_ids import SeenIds
-from etalis.snoop import Detector, Notice, Reception, Registration
+from etalis.service.seen_names import SeenNames
+from etalis.snoop import Detector, Notice, Registration, SignalReception
 from etalis.snoop.expression import read_path
 from etalis.snoop.markup.json_form import expression_of
+from etalis.temporal.interval import MICROSECONDS
 
 
 class Applied(NamedTuple):
@@ -33,14 +34,15 @@ class Expressions:
         self.detector = Detector(time="clock" if self.by_clock else "events", lateness=lateness)
         self.hosted: dict[int, HostedExpression] = {}
         self.knowledge = ServiceKnowledge()
-        self.seen = SeenIds()
+        self.seen = SeenNames(lambda: self._now)
+        self._now = 0.0  # when the operation was received, in seconds
         self.entry = 0  # the last one that was done
         self.numbers = 0  # of expressions: the last one given
         self.dropped = 0  # what came for expressions that were gone
 
     def apply(self, operation: op.Operation, number: int, now: int) -> Applied:
         """Do an operation: entry `number` of the log, received at `now` (microseconds)."""
-        self.entry = number
+        self.entry, self._now = number, now / MICROSECONDS
         match operation:
             case op.Register():
                 return self.add(operation, make_registration(operation), number, now)
@@ -95,7 +97,7 @@ class Expressions:
                 counts["taken"] += 1
                 told += self._lose(signal)
                 continue
-            if signal.id is not None and not self.seen.is_new(signal.id, now):
+            if signal.id is not None and not self.seen.note(signal.id):
                 counts["repeated"] += 1
                 continue
             found = self._take_one(signal, now)
@@ -105,14 +107,14 @@ class Expressions:
             told += self._own(found.told)
         return Applied({**counts, "discarded": discarded}, told)
 
-    def _take_one(self, signal: op.TypeSignal | op.LeafSignal, now: int) -> Reception:
+    def _take_one(self, signal: op.TypeSignal | op.LeafSignal, now: int) -> SignalReception:
         if isinstance(signal, op.TypeSignal):
             return self.detector.signal(
                 signal.operator, signal.language, signal.parameters, at=signal.at, clock=now, echo=signal.told
             )
         hosted = self._alive(signal.number)
         if hosted is None:
-            return Reception(discarded=("the expression is gone",))
+            return SignalReception(discarded=("the expression is gone",))
         path = read_path(signal.path)
         found = self.detector.signal_leaf(
             hosted.registration, path, signal.tuples, at=signal.at, clock=now, echo=signal.told
@@ -159,6 +161,11 @@ class Expressions:
         for hosted, _ in found:
             hosted.notices += 1
         return found
+
+    def recall(self, seen: Iterable[tuple[str, float]]) -> None:
+        """Take the ids of signals that were seen, with when, oldest first."""
+        for name, self._now in seen:
+            self.seen.note(name)
 
     # as plain data
 

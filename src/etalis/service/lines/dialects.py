@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from etalis.data.values import Value, format_atom, format_value
+from etalis.data.values import Value, format_atom, format_value, to_value
 from etalis.errors import Problem
 from etalis.language.printer import seconds
 from etalis.service.matches import MatchEntry, encode
@@ -25,6 +25,7 @@ class Dialect:
     pong: bytes
     answers: Callable[[Sequence[Answer], bool], bytes]
     text: Callable[[str], bytes]
+    plain: Callable[[Mapping[str, Any]], bytes]
     error: Callable[[Problem], bytes]
     match: Callable[[MatchEntry], bytes]
     gap: Callable[[int], bytes]
@@ -72,6 +73,7 @@ TERMS = Dialect(
     b"pong.\n",
     _term_answers,
     lambda text: _bytes(f"answer({format_atom(text)}).\n"),
+    lambda plain: _bytes(f"answer({format_value(to_value(dict(plain)))}).\n"),
     _term_error,
     _term_match,
     lambda first: b"gap(%d).\n" % first,
@@ -83,6 +85,7 @@ JSON_LINES = Dialect(
     b'{"pong":true}\n',
     _json_answers,
     lambda text: _line({"answer": text}),
+    lambda plain: _line({"answer": plain}),
     lambda problem: _line({"error": describe(problem)}),
     lambda entry: _line({"number": entry.number, "sign": entry.sign, "match": entry.event.to_dict()}),
     lambda first: b'{"gap":%d}\n' % first,

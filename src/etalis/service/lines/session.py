@@ -16,6 +16,7 @@ from typing import Protocol
 
 from etalis.errors import EtalisError, Problem
 from etalis.service.access import ANYBODY, LOCAL, Client
+from etalis.service.expressions.snoop_service import SnoopService
 from etalis.service.host import Service
 from etalis.service.hosted_engine import HostedEngine
 from etalis.service.intake.batches import Taken
@@ -142,6 +143,8 @@ class LineSession:
                 return self.dialect.text(said)
             case tuple():
                 return self.dialect.answers(*said)
+            case dict():
+                return self.dialect.plain(said)
             case _:
                 assert said is Pong
                 return self.dialect.pong
@@ -217,6 +220,11 @@ class LineSession:
                 raise MalformedError("E840", gone, hint)
             self._engine = seen[0]
         return self._engine
+
+    @property
+    def snoop(self) -> SnoopService:
+        """The expressions of the service."""
+        return self.service.snoop
 
     @property
     def own(self) -> HostedEngine:

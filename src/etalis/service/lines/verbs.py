@@ -20,12 +20,13 @@ from etalis.language.check.spelling import suggest
 from etalis.language.printer import print_item, print_term
 from etalis.service.hosted_engine import HostedEngine
 from etalis.service.kept import Kind
+from etalis.service.lines import expressions
 from etalis.service.matches import read_kinds
 from etalis.service.problems import MalformedError
 
 NAME = "<line>"
 MOST_ANSWERS = 1_000
-Said: TypeAlias = "str | tuple[Sequence[Mapping[str, Any]], bool] | type[Pong] | None"
+Said: TypeAlias = "str | tuple[Sequence[Mapping[str, Any]], bool] | dict[str, Any] | type[Pong] | None"
 Arguments: TypeAlias = dict[str, Any]
 
 
@@ -33,7 +34,7 @@ class Pong:
     """The answer to a ping."""
 
 
-class LineHost(Protocol):
+class LineHost(expressions.SnoopHost, Protocol):
     """The session, as verbs see it."""
 
     @property
@@ -171,6 +172,10 @@ def _nothing() -> Arguments:
     return {}
 
 
+def _whole(_: Any, record: Mapping[str, Any]) -> Arguments:
+    return {"record": dict(record)}
+
+
 def _no_more(given: Any, _: Mapping[str, Any]) -> Arguments:
     if given is not True:
         raise _unfit(given, "true")
@@ -282,6 +287,10 @@ VERBS = (
              lambda given, _: {"rule": None if given is True else _text_as("rule")(given, {})["rule"]}, _partial),
     LineVerb("kinds", "read", "kinds.", {0: _nothing}, _no_more, _kinds),
     LineVerb("explain", "read", "explain.", {0: _nothing}, _no_more, _explain),
+    LineVerb("register", "write", "", {}, _whole, expressions.register),
+    LineVerb("signal", "signal", "", {}, _whole, expressions.signal),
+    LineVerb("signals", "signal", "", {}, _whole, expressions.signal),
+    LineVerb("unregister", "write", "", {}, _whole, expressions.unregister),
 )  # fmt: skip
 BY_NAME: Mapping[str, LineVerb] = MappingProxyType({verb.name: verb for verb in VERBS})
 HELP = "docs/service.md lists what there is: event(a(1), Time). query(Goal). subscribe(Name/Arity). use(Engine). ..."

@@ -25,7 +25,7 @@ Time: TypeAlias = Literal["clock", "events"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reception:
+class SignalReception:
     """What became of a signal: how many leaves its instances fill, what was not taken and why, and what it caused.
 
     What waits for earlier signals is matched and causes nothing yet; `told` may have what others have caused.
@@ -94,7 +94,7 @@ class Detector:
     def signal(
         self, operator: str, language: str, parameters: Mapping[str, str], *, at: int | None = None,
         clock: int | None = None, echo: str | None = None,
-    ) -> Reception:  # fmt: skip
+    ) -> SignalReception:  # fmt: skip
         """Take an instance by its type; `at` is its own time, `clock` what the clock says, `echo` its `at` as text."""
         number = self._next()
         found = self.index.find(operator, language, parameters)
@@ -106,12 +106,12 @@ class Detector:
     def signal_leaf(
         self, registration: Registration, path: Path, tuples: Iterable[Mapping[str, str]], *, at: int | None = None,
         clock: int | None = None, start: int | None = None, echo: str | None = None,
-    ) -> Reception:  # fmt: skip
+    ) -> SignalReception:  # fmt: skip
         """Take instances of a leaf that its provider tells, one for each tuple of bindings."""
         number, leaf = self._next(), registration.leaf(path)
         assert leaf is not None
         if registration.is_dead(path):
-            return Reception(0, tuple(f"leaf {name_path(path)}: nothing more is expected" for _ in tuples))
+            return SignalReception(0, tuple(f"leaf {name_path(path)}: nothing more is expected" for _ in tuples))
         instances, discarded = bind_tuples(leaf, tuples, number, start, None if self.time == "events" else echo)
         fills = [(registration, instances)] if instances else []
         return self._take(fills, len(instances), discarded, at, clock)
@@ -136,7 +136,7 @@ class Detector:
     def _take(
         self, fills: list[tuple[Registration, list[LeafInstance]]], matched: int, discarded: tuple[str, ...],
         at: int | None, clock: int | None,
-    ) -> Reception:  # fmt: skip
+    ) -> SignalReception:  # fmt: skip
         if self.time == "clock":
             assert clock is not None, "what the clock says comes with every signal"
             stamp = clock if self.last is None else max(clock, self.last + 1)
@@ -146,14 +146,14 @@ class Detector:
                 raise DocumentError(Problem("E877", "a signal without time", hint=hint))
             stamp = at
             if self.last is not None and stamp < self.last - self.lateness:
-                return Reception(0, discarded, True)
+                return SignalReception(0, discarded, True)
         self.last = stamp if self.last is None else max(self.last, stamp)
         if fills:
             heapq.heappush(self._held, _Held(stamp, self.signals, fills))
             for registration, _ in fills:
                 registration.changes += 1
         wait = self.lateness if self.time == "events" else 0
-        return Reception(matched, discarded, False, tuple(self._release(self.last - wait)))
+        return SignalReception(matched, discarded, False, tuple(self._release(self.last - wait)))
 
     def _release(self, watermark: int) -> list[Told]:
         """Offer what waits up to the watermark, in the order of stamps."""

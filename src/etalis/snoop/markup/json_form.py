@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from etalis.errors import DocumentError, Problem
@@ -21,6 +21,7 @@ from etalis.snoop.expression import Argument, Expression, ExpressionVariable, Op
 Plain: TypeAlias = dict[str, Any]
 MOST_BYTES = 1_000_000
 MOST_DEEP = 200
+MOST_PROBLEMS = 100
 _STEPS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 _KEYS = ("operator", "language", "context", "time", "with", "having", "arguments", "literal", "name")
 
@@ -46,8 +47,12 @@ def load_json(data: bytes | str) -> Any:
         if depth > MOST_DEEP:
             raise DocumentError(Problem("E872", f"a document that is nested more than {MOST_DEEP} levels deep"))
     try:
-        return json.loads(raw, object_pairs_hook=_once, parse_constant=_refuse, parse_int=str, parse_float=str)
-    except UnicodeDecodeError:
+        text = raw.decode("utf-8-sig")
+        found = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse, parse_int=str, parse_float=str)
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()  # half a pair of \ud83d\ude00 is no character
+        return found
+    except UnicodeError:
         raise DocumentError(Problem("E870", "the document is not text in UTF-8")) from None
     except json.JSONDecodeError as error:
         message = f"line {error.lineno}, column {error.colno}: {error.msg}"
@@ -108,13 +113,13 @@ def _plain_literal(literal: Opaque) -> Any:
 
 def expression_of(given: Any, where: str = "the document") -> Expression:
     """Return the expression of plain data, as `json.loads` makes it; a DocumentError says all that is out of shape."""
-    reader = Shapes()
+    reader = JsonShapes()
     found = _expression(reader, given, where)
     reader.finish()
     return found
 
 
-def _expression(reader: Shapes, given: Any, where: str) -> Expression:
+def _expression(reader: JsonShapes, given: Any, where: str) -> Expression:
     plain = reader.mapping(given, where, _KEYS)
     variables, parameters = [], []
     for name, told in reader.mapping(plain.get("with", {}), f"{where}: with").items():
@@ -146,7 +151,7 @@ def _expression(reader: Shapes, given: Any, where: str) -> Expression:
     )
 
 
-def _literal(reader: Shapes, given: Any, where: str) -> Opaque:
+def _literal(reader: JsonShapes, given: Any, where: str) -> Opaque:
     if not isinstance(given, dict):
         return Opaque(reader.text(given, where))
     row = reader.mapping(given, where, ("text", "xml", "type"))
@@ -156,7 +161,7 @@ def _literal(reader: Shapes, given: Any, where: str) -> Opaque:
     return Opaque(text, reader.optional(row, "type", where), "xml" in row)
 
 
-class Shapes:
+class JsonShapes:
     """Reads plain data, and collects what is out of shape."""
 
     def __init__(self) -> None:
@@ -168,8 +173,10 @@ class Shapes:
             raise DocumentError(*self.problems)
 
     def note(self, message: str, hint: str | None = None) -> None:
-        """Note that something is out of shape."""
+        """Note that something is out of shape; of very much the first hundred are enough."""
         self.problems.append(Problem("E874", message, hint=hint))
+        if len(self.problems) == MOST_PROBLEMS:
+            self.finish()
 
     def mapping(self, given: Any, where: str, keys: tuple[str, ...] | None = None) -> Plain:
         """Return an object, whose keys may be restricted."""
@@ -207,10 +214,6 @@ class Shapes:
             self.note(f"{where} is {listing(words, 'or')}, not {_shown(given)}")
             return words[0]
         return str(given)
-
-    def each(self, given: Any, where: str, read: Callable[[Any, str], Any]) -> list[Any]:
-        """Return what is read of every item of a list."""
-        return [read(item, f"{where} {number}") for number, item in enumerate(self.items(given, where), 1)]
 
 
 def _shown(given: Any) -> str:

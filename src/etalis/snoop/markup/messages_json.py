@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, assert_never
 
 from etalis.snoop.detection.results import Contribution
-from etalis.snoop.markup.json_form import Plain, Shapes, expression_of, load_json, to_json
+from etalis.snoop.markup.json_form import JsonShapes, Plain, expression_of, load_json, to_json
 from etalis.snoop.messages import (
     EndMessage,
     FailureMessage,
@@ -41,7 +41,7 @@ def messages_of(given: Any) -> tuple[Message, ...]:
     if isinstance(given, dict) and set(given) == {"signals"}:
         given = given["signals"]
     several = isinstance(given, list)
-    reader = Shapes()
+    reader = JsonShapes()
     items = reader.items(given, "signals") if several else [given]
     found = []
     for number, item in enumerate(items, 1):
@@ -54,7 +54,7 @@ def messages_of(given: Any) -> tuple[Message, ...]:
     return tuple(found)
 
 
-def _message(reader: Shapes, given: Any, where: str) -> Message:
+def _message(reader: JsonShapes, given: Any, where: str) -> Message:
     if isinstance(given, dict) and len(given) == 1:
         ((name, body),) = given.items()
         if name in _READERS:
@@ -68,7 +68,7 @@ def _is_expression(given: Plain) -> bool:
     return not {"arguments", "having", "with", "literal", "context"}.isdisjoint(given)
 
 
-def _register(reader: Shapes, given: Any, where: str) -> RegisterMessage:
+def _register(reader: JsonShapes, given: Any, where: str) -> RegisterMessage:
     if isinstance(given, dict) and "expression" not in given:
         return RegisterMessage(expression_of(given, where))
     row = reader.mapping(given, where, ("expression", "callback"))
@@ -77,7 +77,7 @@ def _register(reader: Shapes, given: Any, where: str) -> RegisterMessage:
     )
 
 
-def _registered(reader: Shapes, given: Any, where: str) -> RegisteredMessage:
+def _registered(reader: JsonShapes, given: Any, where: str) -> RegisteredMessage:
     row = reader.mapping(given, where, ("evaluation", "leaves"))
     leaves = reader.mapping(row.get("leaves", {}), f"{where}: leaves")
     return RegisteredMessage(
@@ -86,7 +86,7 @@ def _registered(reader: Shapes, given: Any, where: str) -> RegisteredMessage:
     )
 
 
-def _signal(reader: Shapes, given: Any, where: str) -> SignalMessage:
+def _signal(reader: JsonShapes, given: Any, where: str) -> SignalMessage:
     row = reader.mapping(given, where, _SIGNAL)
     tuples = row.get("bindings", [])
     found = reader.items([tuples] if isinstance(tuples, dict) else tuples, f"{where}: bindings")
@@ -98,28 +98,28 @@ def _signal(reader: Shapes, given: Any, where: str) -> SignalMessage:
     )  # fmt: skip
 
 
-def _texts(reader: Shapes, given: Any, where: str) -> dict[str, str]:
+def _texts(reader: JsonShapes, given: Any, where: str) -> dict[str, str]:
     """Return values by name; null is a value that is lacking."""
     row = reader.mapping(given, where)
     return {name: reader.text(value, f"{where}: {name}") for name, value in row.items() if value is not None}
 
 
-def _end(reader: Shapes, given: Any, where: str) -> EndMessage:
+def _end(reader: JsonShapes, given: Any, where: str) -> EndMessage:
     row = reader.mapping(given, where, ("evaluation",))
     return EndMessage(reader.text(row.get("evaluation"), f"{where}: evaluation"))
 
 
-def _failure(reader: Shapes, given: Any, where: str) -> FailureMessage:
+def _failure(reader: JsonShapes, given: Any, where: str) -> FailureMessage:
     row = reader.mapping(given, where, ("code", "text", "evaluation"))
     code, text = (reader.text(row.get(name, ""), f"{where}: {name}") for name in ("code", "text"))
     return FailureMessage(code, text, reader.optional(row, "evaluation", where))
 
 
-def _unregister(reader: Shapes, given: Any, where: str) -> UnregisterMessage:
+def _unregister(reader: JsonShapes, given: Any, where: str) -> UnregisterMessage:
     return UnregisterMessage(_end(reader, given, where).evaluation)
 
 
-def _result(reader: Shapes, given: Any, where: str) -> ResultMessage:
+def _result(reader: JsonShapes, given: Any, where: str) -> ResultMessage:
     row = reader.mapping(given, where, _RESULT)
     bindings = None
     if row.get("bindings") is not None:
@@ -137,7 +137,7 @@ def _result(reader: Shapes, given: Any, where: str) -> ResultMessage:
     return ResultMessage(evaluation, reader.optional(row, "next", where), int(number), bindings, start, end, events)
 
 
-def _bound(reader: Shapes, given: Any, where: str) -> Bound:
+def _bound(reader: JsonShapes, given: Any, where: str) -> Bound:
     if isinstance(given, dict):
         row = reader.mapping(given, where, ("value", "type"))
         type = reader.text(row.get("type"), f"{where}: type")  # noqa: A001
@@ -145,12 +145,12 @@ def _bound(reader: Shapes, given: Any, where: str) -> Bound:
     return reader.text(given, where)
 
 
-def _moment(reader: Shapes, row: Mapping[str, Any], name: str, where: str) -> int | None:
+def _moment(reader: JsonShapes, row: Mapping[str, Any], name: str, where: str) -> int | None:
     text = reader.optional(row, name, where)
     return None if text is None else read_moment(text)
 
 
-def _occurrence(reader: Shapes, given: Any, where: str) -> Contribution:
+def _occurrence(reader: JsonShapes, given: Any, where: str) -> Contribution:
     row = reader.mapping(given, where, _EVENT)
     start, end = (_moment(reader, row, name, where) or 0 for name in ("start", "end"))
     operator, language, number, at = (
@@ -163,7 +163,7 @@ def _occurrence(reader: Shapes, given: Any, where: str) -> Contribution:
     return Contribution(operator, start, end, language, number, at, tuple(below))
 
 
-_READERS: Mapping[str, Callable[[Shapes, Any, str], Message]] = {
+_READERS: Mapping[str, Callable[[JsonShapes, Any, str], Message]] = {
     "register": _register,
     "registered": _registered,
     "signal": _signal,

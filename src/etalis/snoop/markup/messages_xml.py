@@ -7,6 +7,7 @@ from typing import Any, assert_never
 
 from etalis.errors import DocumentError, Problem
 from etalis.snoop.detection.results import Contribution
+from etalis.snoop.markup.json_form import MOST_PROBLEMS
 from etalis.snoop.markup.xml_document import XmlDocument, child, children, make, name_of, write
 from etalis.snoop.markup.xml_form import expression_in, to_element
 from etalis.snoop.messages import (
@@ -39,7 +40,7 @@ def read_message(data: bytes | str) -> tuple[Message, ...]:
             place = document.place(elements[number - 1])
             problems += [Problem(p.code, p.message, place, p.hint) for p in check_signal(message, where)]
     if problems:
-        raise DocumentError(*problems)
+        raise DocumentError(*problems[:MOST_PROBLEMS])
     return found
 
 

@@ -27,11 +27,12 @@ from etalis.snoop.expression import (
     Opaque,
     Parameter,
 )
-from etalis.snoop.markup.json_form import MOST_DEEP, expression_of, load_json
+from etalis.snoop.markup.json_form import expression_of, load_json
 from etalis.snoop.markup.text_tokens import TextTokens
 from etalis.snoop.markup.xml_document import canonical
 
 T = TypeVar("T")
+_MOST_DEEP = 100
 TAIL = ("with", "result", "context", "time")
 
 
@@ -98,8 +99,8 @@ class _Reader:
 
     def _expression(self) -> Expression:
         self._depth += 1
-        if self._depth > MOST_DEEP:
-            raise DocumentError(Problem("E872", f"a text that is nested more than {MOST_DEEP} levels deep"))
+        if self._depth > _MOST_DEEP:
+            raise DocumentError(Problem("E872", f"a text that is nested more than {_MOST_DEEP} levels deep"))
         found = self._one()
         self._depth -= 1
         return found

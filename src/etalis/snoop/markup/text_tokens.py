@@ -36,7 +36,11 @@ class TextTokens:
 
     def __init__(self, text: str, name: str = "<text>") -> None:
         self.source = Source(name, text)
-        if len(text.encode(errors="surrogatepass")) > MOST_BYTES:
+        try:
+            size = len(text.encode())
+        except UnicodeError:
+            raise DocumentError(Problem("E870", "the document is not text in UTF-8")) from None
+        if size > MOST_BYTES:
             raise DocumentError(Problem("E872", f"a text of more than {MOST_BYTES} bytes"))
         self._place = 0
         self.token = self._read()
@@ -108,7 +112,9 @@ class TextTokens:
 
     def _unescape(self, text: str, span: Span) -> str:
         def replaced(found: re.Match[str]) -> str:
-            if found[1] is not None:
+            if found[1] is not None and not found[1].lower().startswith(
+                ("d8", "d9", "da", "db", "dc", "dd", "de", "df")
+            ):
                 return chr(int(found[1], 16))
             if found[2] not in _ESCAPED:
                 raise DocumentError(Problem("E875", f"unknown escape \\{found[2]}", span))

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
+from threading import get_ident
 from typing import Any
 
 from lxml import etree
 
 from etalis.errors import DocumentError, Problem, Source, Span
+from etalis.snoop.limits import NOT_IN_XML
 from etalis.snoop.markup.json_form import MOST_BYTES, MOST_DEEP
 
 NAMESPACE = "urn:etalis:snoop-r:1"
 SCHEMA = "snoop-r.xsd"
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PREFIX = f"{{{NAMESPACE}}}"
 _SETTINGS = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
 
@@ -28,8 +29,9 @@ def schema_text() -> bytes:
     return files("etalis.snoop.markup").joinpath(SCHEMA).read_bytes()
 
 
-@cache
-def _schema() -> Any:
+@lru_cache(maxsize=64)
+def _schema(_thread: int) -> Any:
+    """Return the schema, one for each thread: it keeps the errors of the document at hand."""
     return etree.XMLSchema(etree.fromstring(schema_text()))
 
 
@@ -71,7 +73,7 @@ class XmlDocument:
         for element in _outside_literals(self.root):
             if isinstance(element.tag, str) and not element.tag.startswith("{"):
                 element.tag = _PREFIX + element.tag
-        schema = _schema()
+        schema = _schema(get_ident())
         if not schema.validate(self.root):
             error = schema.error_log[0]
             message = error.message.replace(_PREFIX, "").replace(f"{{{NAMESPACE}}}", "")
@@ -104,12 +106,12 @@ def children(element: Any, name: str) -> list[Any]:
 
 
 def legal(text: str) -> str:
-    """Return a text without the characters that no XML has: instead of each, one that says so.
+    r"""Return a text without the characters that no XML has: instead of each, one that says so.
 
-    >>> legal("a\x00b")
-    'a\ufffdb'
+    >>> legal("a\x00b") == "a\ufffdb"
+    True
     """
-    return _ILLEGAL.sub("\ufffd", text)
+    return NOT_IN_XML.sub("\ufffd", text)
 
 
 def make(name: str, attributes: dict[str, str | None], *below: Any, text: str | None = None) -> Any:
