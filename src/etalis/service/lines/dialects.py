@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from etalis.data.values import Value, format_atom, format_value
+from etalis.data.values import Value, format_atom, format_value, to_value
 from etalis.errors import Problem
 from etalis.language.printer import seconds
 from etalis.service.matches import MatchEntry, encode

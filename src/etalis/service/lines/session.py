@@ -72,6 +72,11 @@ class LineSession:
         """How answers are written."""
         return self._reader.dialect
 
+    @property
+    def snoop(self) -> SnoopService:
+        """The expressions of the service."""
+        return self.service.snoop
+
     async def run(self) -> None:
         """Answer until one of the sides ends the session."""
         ends = [self.service.closing.wait(), self._let_go.wait()]

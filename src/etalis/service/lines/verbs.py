@@ -34,7 +34,7 @@ class Pong:
     """The answer to a ping."""
 
 
-class LineHost(snoop_verbs.SnoopSession, Protocol):
+class LineHost(Protocol):
     """The session, as verbs see it."""
 
     @property

@@ -167,7 +167,7 @@ function goToRule(rule, line = null) {
 function listen() {
   $("run").onclick = runIt;
   $("step").onclick = (event) => step(event.shiftKey);
-  $("reset").onclick = () => { if (state.watching) return; run.reset(); state.ran = 0; marks.reset(); begin(); timeline.redraw(); paintState(); paintEmpty(); };
+  $("reset").onclick = () => { if (state.watching) return; run.reset(); expressions.forget(); state.ran = 0; marks.reset(); begin(); timeline.redraw(); paintState(); paintEmpty(); };
   $("share").onclick = share;
   $("samples").onclick = () => paintWelcome($("welcome").hidden);
   const gave = () => { listEngines(state.watching); check(); };
