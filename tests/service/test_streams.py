@@ -194,3 +194,31 @@ def test_a_subscription_tells_gaps_and_the_end() -> None:
         reader.close()
 
     asyncio.run(run())
+
+
+def test_many_clients_on_one_engine_lose_nothing() -> None:
+    """Each client sends pairs of its own, one event at a time; every pair is one match, numbered without a gap."""
+    clients, pairs = 40, 8
+
+    async def run() -> None:
+        service = Service(public_url=URL)
+        async with served(service) as client:
+            program = "c(W, N) <- (a(W, N) seq b(W, N)) within 3600."
+            await service.create(EngineSpec(program=program, name="e", time="clock"))
+            stream = Stream(service, "/engines/e/matches?after=0")
+
+            async def send(who: int) -> None:
+                for n in range(pairs):
+                    for name in ("a", "b"):
+                        body = lines([{"event": name, "args": [who, n]}])
+                        answer = await client.post("/engines/e/events?matches=no", content=body, headers=LINES)
+                        assert answer.json()["taken"] == 1
+
+            await asyncio.gather(*(send(who) for who in range(clients)))
+            told = await stream.read(clients * pairs)
+            await stream.close()
+            assert numbers(told) == list(range(1, clients * pairs + 1))
+            found = [(data["match"]["W"], data["match"]["N"]) for _, data in told]
+            assert sorted(found) == [(who, n) for who in range(clients) for n in range(pairs)]
+
+    asyncio.run(run())
