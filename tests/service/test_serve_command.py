@@ -63,6 +63,7 @@ def test_what_cannot_be_is_refused_before_anything_starts(tmp_path: Path) -> Non
             ([wrong], 1, "E204"),
             ([FRAUD, again], 2, "rename a file"),
             (["--cert", FRAUD], 2, "--key"),
+            (["--cert", FRAUD, "--key", FRAUD, "--port", 0], 3, "E834"),
         ):
             result = run(*arguments)
             assert (result.exit_code, told in result.output) == (code, True), (arguments, result.output)

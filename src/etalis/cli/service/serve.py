@@ -189,6 +189,8 @@ def _run(
     if tokens is None and not is_loopback(host):
         hint = "give --tokens FILE, or listen on this machine alone: --host 127.0.0.1"
         raise InputError(Problem("E835", f"without tokens the service does not listen on {host}", hint=hint))
+    if cert is not None and key is not None:
+        server.check_certificate(cert, key)
     known = None if tokens is None else TokenFile(tokens)
     port, tcp = ports
     with ExitStack() as opened, server.quick_switches(), warnings.catch_warnings():

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -40,6 +41,16 @@ def bind(host: str, port: int) -> socket.socket:
         message = f"cannot listen on {host}, port {port}: {error.strerror}"
         raise InputError(Problem("E834", message, hint=hint)) from None
     return found
+
+
+def check_certificate(certificate: Path, key: Path) -> None:
+    """Refuse a certificate and a key that cannot be used, or do not belong together."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except (ssl.SSLError, OSError) as error:
+        hint = "give a certificate and its private key, both PEM: --cert FILE --key FILE"
+        message = f"the certificate {certificate} and the key {key} cannot be used: {error.strerror or error}"
+        raise InputError(Problem("E834", message, hint=hint)) from None
 
 
 class EtalisServer(uvicorn.Server):
