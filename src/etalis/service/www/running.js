@@ -59,7 +59,7 @@ export function finish(before = [], began = 0) {
   const text = `${plural(page.run.sent || page.run.taken || page.marks.count - found, "event")}, ${plural(found, "match", "matches")}${page.run.late ? `, ${page.run.late} late` : ""}`;
   $("outcome").textContent = text + (began ? ` · ${durationText(Math.round(performance.now() - began) / 1000)}` : "");
   say(text);
-  page.matches.later();
+  page.matches.update();
   page.timeline.grown();
   paintEmpty();
   refreshPlan();
