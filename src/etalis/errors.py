@@ -145,7 +145,7 @@ class InputError(EtalisError):
 
 
 class DocumentError(InputError):
-    """A document of SNOOP-R that cannot be read at all: not of its notation, too large, too deep, against the schema."""
+    """A document of SNOOP-R that cannot be read: not of its notation, too large, too deep, against the schema."""
 
 
 class RegistrationError(EtalisError):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import etalis
 from etalis.formats import Row, read
@@ -318,7 +321,7 @@ def test_registered_expressions_show_leaves_and_their_graph(browser: Browser, ad
     click(browser, "#tab-expressions")
     browser.until("document.querySelectorAll('.registration').length === 1")
     assert "1.1 newCD: alive, 2 taken" in text_of(browser, ".registration .leafs")
-    assert browser.value("document.querySelectorAll('#panel-expressions .box').length") == 5
+    browser.until("document.querySelectorAll('#panel-expressions .box').length === 5")
     assert browser.value("etalis.timeline.parts.length") == 2
     click(browser, ".registration button")
     browser.until("document.querySelectorAll('.registration').length === 0")
@@ -336,6 +339,27 @@ def drop(browser: Browser, name: str, text: str) -> None:
         " document.body.dispatchEvent("
         "new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true })); })()"
     )
+
+
+def test_a_parquet_file_is_read_by_the_service(page: Browser) -> None:
+    rows = pa.table({"event": ["a", "b", "a"], "at": [1, 2, 30], "x": [7, 7, 8]})
+    sink = pa.BufferOutputStream()
+    parquet.write_table(rows, sink)
+    content = base64.b64encode(sink.getvalue().to_pybytes()).decode()
+    write(page, PAIRS)
+    page.value(
+        f"etalis.events.fillTable(Uint8Array.from(atob('{content}'), (c) => c.charCodeAt(0)).buffer, 'events.parquet')"
+    )
+    assert "Parquet" in text_of(page, "#status-events") + page.value("etalis.events.told.textContent")
+    run(page)
+    assert page.value("etalis.marks.lanes.map((lane) => [lane.name, lane.total])") == [
+        ["a/1", 2],
+        ["b/1", 1],
+        ["pair/1", 1],
+    ]
+    page.value("etalis.choose(etalis.matches.rows[0].id)")
+    page.until("etalis.timeline.parts.length === 2")
+    assert page.errors == []
 
 
 CSV = "event,at,x\na,1,7\nb,2,7\nb,oops,7\n"
@@ -523,6 +547,89 @@ CUT = """[...document.querySelectorAll('button, select, input')].filter((each) =
   const box = each.getBoundingClientRect(), moves = each.closest('.sparks, .editor, .away');
   return box.width && each.checkVisibility() && !moves && (box.right > 391 || box.left < -1);
 }).map((each) => each.outerHTML.slice(0, 80))"""
+
+
+def test_the_latest_marks_are_kept(page: Browser) -> None:
+    kept = page.value(
+        "import('/marks.js').then(({ MOST, Marks }) => { const marks = new Marks(), lane = marks.lane('a', false);"
+        " for (let i = 0; i < 450000; i++) marks.add(lane, i, i, { i });"
+        " const ids = marks.sorted(lane), at = marks.from(lane, 449990);"
+        " return [MOST, marks.count, lane.total, marks.low, marks.high, marks.record(ids[at]).i, lane.count]; })"
+    )
+    most, count, total, low, high, found, of_lane = kept
+    assert most <= count == of_lane <= most * 1.1
+    assert (total, high, found) == (450_000, 449_999, 449_990)
+    assert low == total - count
+
+
+def test_a_plan_with_a_loop_is_laid_out(page: Browser) -> None:
+    places = page.value(
+        "import('/plan.js').then(({ arrange }) => {"
+        " const nodes = ['a', 'b', 'c', 'd'].map((id) => ({ id, label: id }));"
+        " const links = [['a', 'b'], ['b', 'c'], ['c', 'b'], ['d', 'c']].map(([from, to]) => ({ from, to }));"
+        " return Object.fromEntries([...arrange(nodes, links)].map(([id, place]) => [id, [place.x, place.y]])); })"
+    )
+    assert len({tuple(place) for place in places.values()}) == 4
+    assert places["a"][1] < places["b"][1]
+    assert places["d"][1] < places["c"][1]
+
+
+def test_wheel_drag_strip_and_double_click_move_the_time_line(browser: Browser, address: str) -> None:
+    show(browser, address + "/?sample=stock")
+    run(browser)
+    left, top, width = browser.value(
+        "(() => { const box = etalis.timeline.canvas.getBoundingClientRect(); return [box.x, box.y, box.width]; })()"
+    )
+    view = "[etalis.timeline.view.first, etalis.timeline.view.last]"
+    whole = browser.value(view)
+    x, y = left + width / 2, top + 150
+    under = browser.value("etalis.timeline.timeAt(etalis.timeline.width / 2)")
+    browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-300)
+    browser.until(f"{view}[0] > {whole[0]}")
+    nearer = browser.value(view)
+    assert whole[0] < nearer[0] < nearer[1] < whole[1]
+    assert browser.value("etalis.timeline.timeAt(etalis.timeline.width / 2)") == pytest.approx(under, abs=0.05)
+    drag(browser, x, y, x - 80, y)
+    later = browser.value(view)
+    assert later[0] > nearer[0]
+    assert later[1] - later[0] == pytest.approx(nearer[1] - nearer[0])
+    drag(browser, left + width * 0.25, top + 10, left + width * 0.5, top + 10)
+    chosen_range = browser.value(view)
+    assert chosen_range[1] - chosen_range[0] == pytest.approx((whole[1] - whole[0]) / 4, rel=0.05)
+    for count in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            browser.mouse(kind, x, y, button="left", clickCount=count)
+    browser.until("etalis.timeline.fitted")
+    assert browser.value(view) == whole
+    assert browser.errors == []
+
+
+def drag(browser: Browser, x: float, y: float, to_x: float, to_y: float) -> None:
+    browser.mouse("mousePressed", x, y, button="left", clickCount=1)
+    for part in (0.5, 1):
+        browser.mouse("mouseMoved", x + part * (to_x - x), y + part * (to_y - y), button="left", buttons=1)
+    browser.mouse("mouseReleased", to_x, to_y, button="left", clickCount=1)
+
+
+def test_lanes_are_folded_hidden_and_moved(browser: Browser, address: str) -> None:
+    show(browser, address + "/?sample=supply")
+    run(browser)
+    names = "[...document.querySelectorAll('#lanes .label')].map((label) => label.textContent)"
+    browser.until(f"{names}.length === 6")
+    assert browser.value(names)[:3] == ["order/2", "paid/1", "shipped/1"]
+    browser.value("document.querySelector('#lanes .named').focus()")
+    browser.key("Enter")
+    browser.until("document.querySelector('#lanes .named').getAttribute('aria-expanded') === 'false'")
+    browser.key("ArrowDown", alt=True)
+    browser.until(f"{names}[1] === 'order/2'")
+    shown = browser.value("etalis.matches.rows.length && etalis.marks.lanes.map((lane) => [lane.name, lane.count])")
+    assert shown[:3] == [["paid/1", 1], ["order/2", 3], ["shipped/1", 2]]
+    assert browser.value("etalis.marks.laneFor(0).name") == "order/2"
+    click(browser, "#lanes .hide")
+    browser.until(f"{names}.length === 5")
+    click(browser, "#lanes .more button")
+    browser.until(f"{names}.length === 6")
+    assert browser.errors == []
 
 
 def test_nothing_is_wider_than_a_phone(browser: Browser, address: str) -> None:

@@ -6,6 +6,7 @@ several of them: what it then means is not what a rule says.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,8 +76,19 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> Expression:
     context, time = draw(st.sampled_from(list(CONTEXTS))), draw(st.sampled_from(["intervals", "points"]))
     time = "intervals" if any(node.operator == "ASTAR" for _, node in walk(root)) else time
     root = replace(root, context=context, time=time)
-    assume(not check(root))
+    assume(not check(root) and not _looks_equal(root))
     return normal_form(root)
+
+
+def _looks_equal(root: Expression) -> bool:
+    """Tell whether an ANY has constituents that a rule cannot tell apart: where one binds what another leaves open."""
+    for _, node in walk(root):
+        if node.operator == "ANY":
+            parts = [_pattern(argument.expression, (), {}, False) for argument in node.arguments]
+            shapes = [re.sub(r"\b(?:[XYZ]|[NM][\d_]*|_)(?=[,)])", "_", part) for part in parts]
+            if len(set(shapes)) < len(shapes):
+                return True
+    return False
 
 
 @st.composite

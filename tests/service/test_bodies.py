@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 import etalis
 from etalis.formats import Bad, Row
 from etalis.formats.json_lines import read_json_lines
-from etalis.service.host import EngineSpec, Service
+from etalis.service.host import EngineSpec, HostedEngine, Service
+from etalis.service.intake.batches import EventBatch, Taken
 from etalis.service.intake.bodies import READERS, Body, BodyOptions, JsonRows, KnownEvents
+from etalis.service.intake.parts import as_parts
 from etalis.service.limits import ServiceLimits
 from helpers.service import LINES, TERMS, URL, lines, served
 
@@ -278,3 +280,35 @@ def test_the_service_gives_what_the_engine_gives(rules: str, steps: list[Any], c
             return [entry.event.to_dict() for entry in mine.matches.after(0)[0]]
 
     assert asyncio.run(run()) == wanted
+
+
+def test_what_was_found_before_a_fault_is_delivered() -> None:
+    """A fault of ours ends the batch; the match of the row before it has a number all the same."""
+
+    class Broken:
+        def __init__(self, real: HostedEngine) -> None:
+            self.real = real
+            self.followed: frozenset[Any] = frozenset()
+            self.counts, self.letters = real.counts, real.letters
+            self.advance_now, self.stamped, self.received = real.advance_now, real.stamped, real.received
+            self.is_new, self.next_due, self.deliver = real.is_new, real.next_due, real.deliver
+
+        def run_now(self, rows: Any) -> Any:
+            yield from self.real.run_now(iter([next(rows)]))
+            next(rows)
+            raise ZeroDivisionError
+
+    async def run() -> None:
+        service = Service(public_url=URL)
+        async with served(service):
+            engine = await service.create(EngineSpec(program="c(X) <- a(X).", name="e"))
+            answer: asyncio.Future[Taken] = asyncio.get_running_loop().create_future()
+            rows = [("a", 1, 1), ("a", 2, 2), ("a", 3, 3)]
+            batch = EventBatch(Broken(engine), as_parts(rows), answer, stamp=None, matches=True)
+            service.worker.submit(engine.actor, batch)
+            with pytest.raises(ZeroDivisionError):
+                await answer
+            assert [str(entry.event) for entry in engine.matches.after(0)[0]] == ["c(1) [1, 1]"]
+            assert (await engine.take([("a", 4, 4)])).taken == 1
+
+    asyncio.run(run())

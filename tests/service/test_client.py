@@ -200,6 +200,30 @@ def test_a_stream_ends_with_its_engine(client: Client) -> None:
     assert list(stream) == []
 
 
+def test_expressions_of_snoop(client: Client) -> None:
+    leaf = {
+        "operator": "newCD", "language": "http://shop.example/events", "with": {"T": {"mode": "bind"}},
+        "having": {"title": {"bindVar": "T"}},
+    }  # fmt: skip
+    xml = """<expression xmlns="urn:etalis:snoop-r:1" operator="newCD" language="http://shop.example/events">
+        <with><Variable name="T" mode="bind"/></with><having><parameter name="title" bindVar="T"/></having>
+    </expression>"""
+    signal = {"operator": "newCD", "language": "http://shop.example/events", "parameters": {"title": "Boy"}}
+    first, second = (client.register(each)["evaluation"] for each in (leaf, xml))
+    assert client.signal(signal)["matched"] == 2
+    assert client.signal([signal, signal])["taken"] == 2
+    for evaluation in (first, second):
+        found = client.results(evaluation, after=1)
+        assert [result["bindings"] for result in found["results"]] == [{"T": "Boy"}] * 2
+        assert found["next"] == 3
+        assert client.expression(evaluation)["expression"]["operator"] == "newCD"
+    assert len(client.expressions()) == 2
+    client.unregister(first)
+    client.unregister(second)
+    with pytest.raises(ServiceError, match="E860"):
+        client.unregister(first)
+
+
 def test_the_client_that_is_awaited(live: LiveSessions) -> None:
     async def use() -> None:
         async with AsyncClient(live.url) as client:

@@ -229,6 +229,33 @@ def test_whatever_comes_the_answer_is_no_fault() -> None:
     asyncio.run(run())
 
 
+def test_questions_that_are_none() -> None:
+    async def run() -> None:
+        async with served() as client:
+            await client.post("/engines", json={"program": PAIRS, "name": "e", "scratch": True})
+            deep: Any = 1
+            for _ in range(300):
+                deep = [deep]
+            whys: list[Any] = [
+                {},
+                {"event": "c"},
+                {"event": 1, "start": 0, "end": 1},
+                {"event": "c", "start": [], "end": {}},
+                {"event": "c", "x": deep, "start": 0, "end": 1},
+                {"event": "c", "X": None, "start": 5, "end": 1},
+            ]
+            for match in whys:
+                answer = await client.post("/engines/e/why", json={"match": match})
+                assert 400 <= answer.status_code < 500, (match, answer.text)
+            for kind in ("", "c/x", "c/99", "c(", "'", "C/2", "c/2/3"):
+                answer = await client.post("/engines/e/why-not", json={"kind": kind, "from": 0, "to": "never"})
+                assert 400 <= answer.status_code < 500, (kind, answer.text)
+            for to in (1e300, "x", -1e300):
+                assert (await client.post("/engines/e/advance", json={"to": to})).status_code == 422
+
+    asyncio.run(run())
+
+
 def test_ways_that_there_are_not() -> None:
     async def run() -> None:
         async with served() as client:

@@ -167,6 +167,34 @@ def test_received_kinds_that_are_named_are_told() -> None:
     in_session(check)
 
 
+def test_streams_are_counted_while_they_are_read() -> None:
+    async def check(talk: Conversation) -> None:
+        for _ in range(3):
+            assert await talk.say("subscribe(all). subscribe(a/1). unsubscribe(all).\n", 3) == ["ok."] * 3
+        assert talk.service.streams == 0
+        await talk.say("subscribe(all).\n")
+        other = Conversation(talk.service)
+        assert (await other.say("subscribe(all).\n"))[0].startswith("error('E827'")
+        await talk.end()
+        assert await other.say("subscribe(all).\n") == ["ok."]
+        await other.end()
+        assert talk.service.streams == 0
+
+    in_session(check, limits=ServiceLimits(streams=1))
+
+
+def test_blank_lines_may_come_for_ever() -> None:
+    async def check(talk: Conversation) -> None:
+        for _ in range(20):
+            talk.write(b"\n \r\n" * 100)
+        assert await talk.say("ping.\n") == ["pong."]
+        for _ in range(20):
+            talk.write(b"\n \r\n" * 100)
+        assert await talk.say("ping.\n") == ["pong."]
+
+    in_session(check, limits=ServiceLimits(line=1_000))
+
+
 def test_several_engines_are_told_apart_by_their_names() -> None:
     async def check(talk: Conversation) -> None:
         await talk.service.create(EngineSpec(program=PROGRAM, name="second"))

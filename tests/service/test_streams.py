@@ -137,6 +137,21 @@ def test_a_client_has_so_many_streams() -> None:
     asyncio.run(run())
 
 
+def test_a_quiet_stream_shows_that_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("etalis.service.http.match_calls._COMMENT_SECONDS", 0.01)
+
+    async def run() -> None:
+        service = Service(public_url=URL)
+        async with served(service):
+            await service.create(EngineSpec(program=COPY, name="e"))
+            stream = Stream(service, "/engines/e/matches")
+            while stream.text.count(": still here\n\n") < 2:
+                await asyncio.sleep(0.001)
+            await stream.close()
+
+    asyncio.run(run())
+
+
 def test_a_live_stream_goes_on_and_ends_with_the_server() -> None:
     with live() as url, httpx.Client(base_url=url, timeout=20) as client:
         client.post("/engines", json={"program": COPY, "name": "e"}).raise_for_status()

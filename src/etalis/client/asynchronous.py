@@ -13,7 +13,7 @@ import httpx
 from etalis.client.calls import EngineCalls, ServiceCalls
 from etalis.client.exchange import RETRIES, AwaitedSide, IncomingAnswer, OutgoingRequest, Steps, Wait
 from etalis.client.rows import BATCH, OnRejected, bodies, events_of
-from etalis.client.streams import Reception, written_kinds
+from etalis.client.streams import StreamPosition, written_kinds
 from etalis.client.transport import READ_SECONDS, STREAM_TIMEOUT, broken, heading
 from etalis.temporal.event import Event
 
@@ -68,10 +68,10 @@ class AsyncClient(ServiceCalls["AsyncRemoteEngine"], AwaitedSide):
             return broken(error)
         return IncomingAnswer(found.status_code, found.headers, found.content)
 
-    async def receive(self, reception: Reception) -> AsyncIterator[Event]:
+    async def receive(self, position: StreamPosition) -> AsyncIterator[Event]:
         """Yield matches as they come, over as many connections as it takes."""
-        while not reception.is_over:
-            request = reception.request()
+        while not position.is_over:
+            request = position.request()
             answer = IncomingAnswer(0, body=b"the stream broke off")
             try:
                 async with self._http.stream(
@@ -80,15 +80,15 @@ class AsyncClient(ServiceCalls["AsyncRemoteEngine"], AwaitedSide):
                 ) as found:  # fmt: skip
                     if found.status_code == 200:
                         async for data in found.aiter_bytes():
-                            for event in reception.feed(data):
+                            for event in position.feed(data):
                                 yield event
-                            if reception.is_over:
+                            if position.is_over:
                                 return
                     else:
                         answer = IncomingAnswer(found.status_code, found.headers, await found.aread())
             except httpx.TransportError as error:
                 answer = broken(error)
-            await asyncio.sleep(reception.pause_after(answer))
+            await asyncio.sleep(position.pause_after(answer))
 
 
 class AsyncRemoteEngine(EngineCalls, AwaitedSide):
@@ -111,8 +111,8 @@ class AsyncRemoteEngine(EngineCalls, AwaitedSide):
 
     def matches(self, after: int | None = None, kinds: str | Iterable[str] | None = None) -> AsyncRemoteMatches:
         """Return the matches after a number, without one those to come, as an iterator that waits for more."""
-        reception = Reception(f"{self.path}/matches", after, written_kinds(kinds), self.client.retries)
-        return AsyncRemoteMatches(self.client, reception)
+        position = StreamPosition(f"{self.path}/matches", after, written_kinds(kinds), self.client.retries)
+        return AsyncRemoteMatches(self.client, position)
 
     async def _do(self, steps: Steps[T]) -> T:
         return await self.client._do(steps)
@@ -121,9 +121,9 @@ class AsyncRemoteEngine(EngineCalls, AwaitedSide):
 class AsyncRemoteMatches(AsyncIterator[Event]):
     """Matches as they come, awaited; `number` is that of the last one."""
 
-    def __init__(self, client: AsyncClient, reception: Reception) -> None:
-        self._reception = reception
-        self._events = client.receive(reception)
+    def __init__(self, client: AsyncClient, position: StreamPosition) -> None:
+        self._reception = position
+        self._events = client.receive(position)
 
     @property
     def number(self) -> int | None:

@@ -208,9 +208,10 @@ class ServiceCalls(Generic[E]):
         return found
 
     @service_call
-    def expressions(self) -> Steps[Any]:
+    def expressions(self) -> Steps[list[dict[str, Any]]]:
         """Return the own expressions."""
-        return (yield from get("/snoop/expressions"))
+        found: list[dict[str, Any]] = (yield from get("/snoop/expressions"))["expressions"]
+        return found
 
     @service_call
     def expression(self, evaluation: str) -> Steps[dict[str, Any]]:

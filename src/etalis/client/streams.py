@@ -1,7 +1,7 @@
 """Matches as they come: server-sent events, gone on with where a connection broke off.
 
-`EventStreamReader` cuts bytes into events (WHATWG, server-sent events); `Reception` says what each of them means, and
-with which number to ask again. Law: whatever breaks in between, every match that is kept comes once, in order.
+`EventStreamReader` cuts bytes into events (WHATWG, server-sent events); `StreamPosition` says what each of them means,
+and with which number to ask again. Law: whatever breaks in between, every match that is kept comes once, in order.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class EventStreamReader:
 
 
 @dataclass(slots=True)
-class Reception:
+class StreamPosition:
     """What has been received of the matches of an engine: up to which number, and how often it broke off."""
 
     path: str

@@ -13,7 +13,7 @@ import httpx
 from etalis.client.calls import EngineCalls, ServiceCalls
 from etalis.client.exchange import RETRIES, IncomingAnswer, OutgoingRequest, Steps, Wait, WaitingSide
 from etalis.client.rows import BATCH, OnRejected, bodies, events_of
-from etalis.client.streams import Reception, written_kinds
+from etalis.client.streams import StreamPosition, written_kinds
 from etalis.client.transport import READ_SECONDS, STREAM_TIMEOUT, broken, heading
 from etalis.temporal.event import Event
 
@@ -72,10 +72,10 @@ class Client(ServiceCalls["RemoteEngine"], WaitingSide):
             return broken(error)
         return IncomingAnswer(found.status_code, found.headers, found.content)
 
-    def receive(self, reception: Reception) -> Iterator[Event]:
+    def receive(self, position: StreamPosition) -> Iterator[Event]:
         """Yield matches as they come, over as many connections as it takes."""
-        while not reception.is_over:
-            request = reception.request()
+        while not position.is_over:
+            request = position.request()
             answer = IncomingAnswer(0, body=b"the stream broke off")
             try:
                 with self._http.stream(
@@ -84,14 +84,14 @@ class Client(ServiceCalls["RemoteEngine"], WaitingSide):
                 ) as found:  # fmt: skip
                     if found.status_code == 200:
                         for data in found.iter_bytes():
-                            yield from reception.feed(data)
-                            if reception.is_over:
+                            yield from position.feed(data)
+                            if position.is_over:
                                 return
                     else:
                         answer = IncomingAnswer(found.status_code, found.headers, found.read())
             except httpx.TransportError as error:
                 answer = broken(error)
-            time.sleep(reception.pause_after(answer))
+            time.sleep(position.pause_after(answer))
 
 
 class RemoteEngine(EngineCalls, WaitingSide):
@@ -118,8 +118,8 @@ class RemoteEngine(EngineCalls, WaitingSide):
 
     def matches(self, after: int | None = None, kinds: str | Iterable[str] | None = None) -> RemoteMatches:
         """Return the matches after a number, without one those to come, as an iterator that waits for more."""
-        reception = Reception(f"{self.path}/matches", after, written_kinds(kinds), self.client.retries)
-        return RemoteMatches(self.client, reception)
+        position = StreamPosition(f"{self.path}/matches", after, written_kinds(kinds), self.client.retries)
+        return RemoteMatches(self.client, position)
 
     def _do(self, steps: Steps[T]) -> T:
         return self.client._do(steps)
@@ -128,10 +128,10 @@ class RemoteEngine(EngineCalls, WaitingSide):
 class RemoteMatches(Iterator[Event]):
     """Matches as they come; `number` is that of the last one."""
 
-    def __init__(self, client: Client, reception: Reception) -> None:
-        self._reception = reception
+    def __init__(self, client: Client, position: StreamPosition) -> None:
+        self._reception = position
         self._client = client
-        self._events = client.receive(reception)
+        self._events = client.receive(position)
 
     @property
     def number(self) -> int | None:

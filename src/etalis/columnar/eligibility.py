@@ -196,7 +196,7 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
                 continue
             case p.Join() | p.Union() | p.Filter():
                 several = _part_types(node, types)
-            case p.Tick() | p.Choice() | p.Repetition() | p.Fold() | p.Deadline():
+            case p.Tick() | p.SomeOf() | p.Repetition() | p.Fold() | p.Deadline():
                 yield f"it is recursive, and recursion has no kernel for the plan node {type(node).__name__}"
                 continue
             case _:
@@ -279,7 +279,7 @@ def _loose(head: p.Head, types: Typing) -> set[str]:
                 read.update(set(left.exports) & set(right.exports))
             case p.Union(exports=exports) if any(find_doubles(node)):
                 read.update(exports)
-            case p.Choice() | p.Fold() | p.Repetition() | p.Deadline():
+            case p.SomeOf() | p.Fold() | p.Repetition() | p.Deadline():
                 read.update(name for child in p.children(node) for name in child.exports)
             case p.Source() | p.Tick() | p.Union() | p.Filter():
                 pass
@@ -335,7 +335,7 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
                 yield CONDITIONAL_ABSENCE
             if not set(joined) <= types.sure(absent) & types.sure(node.left):
                 yield "an absence shares a variable that may be unbound"
-        case p.Source() | p.Tick() | p.Choice() | p.Union() | p.Filter():
+        case p.Source() | p.Tick() | p.SomeOf() | p.Union() | p.Filter():
             pass
         case _:
             assert_never(node)

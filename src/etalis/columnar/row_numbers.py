@@ -35,7 +35,7 @@ def find_untold(head: p.Head) -> Iterator[str]:
                 yield "its contributors are told, and an aggregate has any number of them"
             case p.Join(policy=policy) if policy.select == "together":
                 yield f"its contributors are told, and {policy.name} puts any number of them together"
-            case p.Choice():
+            case p.SomeOf():
                 yield "its contributors are told, and `any` that keeps the newest chooses among them"
             case p.Source() | p.Tick() | p.Join() | p.Union() | p.Filter() | p.Deadline():
                 pass
@@ -96,7 +96,7 @@ def _numbered(node: p.Node, low: int, widths: Mapping[Kind, int]) -> tuple[Any, 
             changes["child"], high = _numbered(child, low, widths)
         case p.Deadline(left=left):
             changes["left"], high = _numbered(left, low, widths)
-        case p.Tick() | p.Choice() | p.Repetition() | p.Fold():
+        case p.Tick() | p.SomeOf() | p.Repetition() | p.Fold():
             pass
         case _:
             assert_never(node)

@@ -71,6 +71,8 @@ class ClauseReader:
         while (end := self._find_end()) is not None:
             found.append(self._text[:end].lstrip())
             self._begin(self._text[end:])
+        if self._text.isspace() and not self._is_remark:
+            self._begin("")  # nothing has begun: blank lines may come for ever
         return found
 
     def close(self) -> str:

@@ -153,7 +153,7 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SomeOf:
     """So many of several constituents, one instance of each: of an arriving one and the latest of others that agree.
 
     Of each constituent the newest of its `keys` waits. `any` under a policy that keeps the newest.
@@ -246,7 +246,7 @@ class Deadline:
         return end if self.before is None else end - self.before - 1
 
 
-Node: TypeAlias = Source | Tick | Join | Choice | Union | Filter | Repetition | Fold | Deadline
+Node: TypeAlias = Source | Tick | Join | SomeOf | Union | Filter | Repetition | Fold | Deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
         case Join(left=a, right=b):
             return (a, b)
-        case Choice(constituents=constituents):
+        case SomeOf(constituents=constituents):
             return constituents
         case Union(branches=branches):
             return branches
@@ -317,7 +317,7 @@ def groups(node: Node) -> tuple[str, ...] | None:
     match node:
         case Repetition(shared=names) | Fold(groups=names) | Deadline(joined=names):
             return names
-        case Source() | Tick() | Join() | Choice() | Union() | Filter():
+        case Source() | Tick() | Join() | SomeOf() | Union() | Filter():
             return None
 
 
@@ -351,7 +351,7 @@ def single_kinds(node: Node) -> frozenset[Kind]:
             return frozenset({(name, len(args))})
         case Filter() | Union():
             return frozenset().union(*map(single_kinds, children(node)))
-        case Tick() | Join() | Choice() | Repetition() | Fold() | Deadline():
+        case Tick() | Join() | SomeOf() | Repetition() | Fold() | Deadline():
             return frozenset()
 
 
@@ -370,7 +370,7 @@ def with_parts(node: Node, change: Callable[[Node], Node]) -> Node:
             changes[name] = change(getattr(node, name))
     if isinstance(node, Union):
         changes["branches"] = tuple(map(change, node.branches))
-    if isinstance(node, Choice):
+    if isinstance(node, SomeOf):
         changes["constituents"] = tuple(map(change, node.constituents))
     if any(isinstance(test, Absent) for test in tests(node)):
         several = tests(node)

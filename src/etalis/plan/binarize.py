@@ -460,7 +460,7 @@ def _finish_choice(
         below = (need - {"$first", "$last", "$token", "$one"}) | shared | (_ONE if one else frozenset())
         nodes.append(_finish(part, frozenset(below), c))
         keys.append(tuple(sorted(part.sure & frozenset[str]().union(*(other.sure for other in others)))))
-    return p.Choice(draft.data["count"], tuple(nodes), tuple(keys), draft.data["policy"], tests, exports)
+    return p.SomeOf(draft.data["count"], tuple(nodes), tuple(keys), draft.data["policy"], tests, exports)
 
 
 def _finish_repetition(

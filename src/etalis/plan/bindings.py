@@ -21,7 +21,7 @@ def sure(node: p.Node) -> frozenset[str]:
             return frozenset()
         case p.Join(left=a, right=b, alone=alone):
             return sure(a) if alone == "left" else sure(b) if alone == "right" else sure(a) | sure(b)
-        case p.Choice(count=count, constituents=constituents):
+        case p.SomeOf(count=count, constituents=constituents):
             times = Counter(name for part in constituents for name in sure(part))
             return frozenset(name for name, number in times.items() if number > len(constituents) - count)
         case p.Union(branches=branches):
@@ -113,7 +113,7 @@ class NodeShape:
             case p.Join(relation=relation, policy=policy, alone=alone, keys_on=pairs):
                 apart = ("apart",) if node.is_apart else ()
                 return (relation, policy, alone or False, *map(self.pair, pairs), *apart)
-            case p.Choice(count=count, keys=keys, policy=policy):
+            case p.SomeOf(count=count, keys=keys, policy=policy):
                 return (count, policy, *map(self.names, keys))
             case p.Union() | p.Filter():
                 return ()

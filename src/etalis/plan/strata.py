@@ -81,5 +81,5 @@ def _level(node: p.Node, parts: list[int], made: Mapping[MadeAtom, int]) -> int:
             return parts[-1]
         case p.Deadline():
             return 0
-        case p.Tick() | p.Choice() | p.Union() | p.Filter() | p.Fold():
+        case p.Tick() | p.SomeOf() | p.Union() | p.Filter() | p.Fold():
             return max(parts, default=0)

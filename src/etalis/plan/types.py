@@ -217,7 +217,7 @@ class _Flow:
                 return inside if node.left is None else _join(self.known(node.left), inside)
             case p.Fold():
                 return _fold(node, self.known(node.element), {} if node.opener is None else self.known(node.opener))
-            case p.Choice():
+            case p.SomeOf():
                 several = _union([self.known(part) for part in node.constituents])
                 return {name: TypeBound(each.type, name in sure(node)) for name, each in several.items()}
             case p.Join() | p.Filter() | p.Deadline():

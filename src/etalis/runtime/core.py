@@ -30,7 +30,7 @@ from etalis.reactive.terms import ActionProgram
 from etalis.runtime.changes import Changes
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.delivery import Delivery
-from etalis.runtime.inputs import Inputs
+from etalis.runtime.inputs import Input, Inputs
 from etalis.runtime.knowledge import show_history
 from etalis.runtime.lateness.future_events import Horizon
 from etalis.runtime.lateness.lateness import Disorder
@@ -200,6 +200,37 @@ class Core:
             self.bury(name, values, start, end, max(state.now, state.floor))
         else:
             self.run_loop.process((name, len(values)), values, start, end, state.number + 1, out)
+        return self.delivery.hand_out(out)
+
+    def refuse_joint(self) -> None:
+        """Refuse joint arrivals where the rules take each event by itself."""
+        if not self.program.settings.joint_arrivals:
+            hint = "add `:- set_flag(joint_arrivals, on).`, or compile with joint_arrivals='on'"
+            raise OptionError(Problem("E344", "the rules of this program take each event by itself", hint=hint))
+        if self.disorder is not None:
+            hint = "hold events back to the watermark, and push them then; or push them one by one"
+            raise OptionError(Problem("E346", "where events may be late or corrected, each comes by itself", hint=hint))
+        if self.delivery.busy:
+            hint = "push them one by one, or after the call that the callback is part of"
+            raise OptionError(Problem("E346", "what callbacks push comes by itself", hint=hint))
+
+    def take_together(self, given: list[Input]) -> tuple[Event, ...]:
+        """Process several inputs of one moment as one arrival."""
+        out: list[Any] = []
+        state, end = self.state, given[0][3]
+        if state.floor >= NEVER:
+            self.refuse_closed(given[0][0])
+        for name, values, start, _, _ in given:
+            if self.strict:
+                refuse_unread(self.rules, name, len(values))
+            if self.horizon is not None and self.horizon.refuses(name, values, start, end):
+                return ()
+        if end < state.now or end <= state.floor:
+            for name, values, start, _, _ in given:
+                self.bury(name, values, start, end, max(state.now, state.floor))
+        else:
+            numbered = [(*each[:4], number) for number, each in enumerate(given, state.number + 1)]
+            self.run_loop.process_together(numbered, out)
         return self.delivery.hand_out(out)
 
     def take_back(

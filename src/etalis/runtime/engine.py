@@ -91,6 +91,27 @@ class RuntimeEngine:
         core.dead_letters.tell_first()
         return found
 
+    @alone
+    def push_together(self, events: Iterable[Sequence[Any]], *, at: Any = None) -> tuple[Event, ...]:
+        """Take several events of one moment as one arrival, and return the complex events they caused, in order.
+
+        An event is a tuple (name, *attributes). All are offered to the rules, in the order given, before any of them
+        replaces what waits (`snoop_recent`), and before what they cause is processed; for `or`, `any` and `iso` they
+        are one event. The program has the flag `joint_arrivals`, and takes neither late events nor corrections.
+        """
+        core = self.core
+        core.refuse_joint()
+        given = [core.inputs.of_arrival(event, at) for event in events]
+        if not given:
+            return ()
+        if core.guard is not None and core.guard.left <= 0 and not core.guard.admits():
+            return tuple(found for each in given for found in core.turn_away(*each))
+        if core.guard is not None:
+            core.guard.left -= len(given)
+        found = core.take_together(given)
+        core.dead_letters.tell_first()
+        return found
+
     def _turn_away(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         """Refuse to take an event."""
         return self.core.turn_away(*self.core.inputs.event(name, args, named, at))

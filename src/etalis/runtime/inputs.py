@@ -50,6 +50,13 @@ class Inputs:
             named = self._without_surplus(name, named)
         return name, self.values(name, args, named), start, end, stamp
 
+    def of_arrival(self, event: Any, at: Any) -> Input:
+        """Read one event of an arrival, a tuple (name, *attributes)."""
+        if isinstance(event, tuple) and not isinstance(event, Event) and event and isinstance(event[0], str):
+            return self.event(event[0], tuple(event[1:]), {}, at)
+        hint = "push_together([('a', 1), ('b',)], at=5): a tuple is a name and attributes, the time is that of all"
+        raise EventError(Problem("E306", f"not an event of an arrival: {show(event)}", hint=hint))
+
     def row(self, row: Any) -> Input:
         """Read a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes."""
         match row:

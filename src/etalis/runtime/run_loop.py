@@ -72,6 +72,34 @@ class RunLoop:
         finally:
             self.taking = taking
 
+    def process_together(self, inputs: list[tuple[str, tuple[Any, ...], int, int, int]], out: list[Raw]) -> None:
+        """Process inputs that are one arrival: all are offered, by one number, before what they cause is processed."""
+        state, rules, end = self.state, self.rules, inputs[0][3]
+        taking, self.taking = self.taking, True
+        try:
+            if end != state.now:
+                self.move_to(end, out)
+            self.count_anew()
+            state.tag = None
+            state.current += 1
+            for name, values, start, _, number in inputs:
+                kind, row = (name, len(values)), values
+                if rules.traced:
+                    state.number = number
+                    if rules.record is not None:
+                        rules.record.take(number, name, values, start, end)
+                    row = (*values, number)
+                rules.log_event(*kind, start, end)
+                process = rules.processors.get(kind)
+                if process is None:
+                    rules.evidence.unread[kind] += 1
+                else:
+                    process((end, start, None, *row))
+            if state.queue or state.steps or state.reacting:
+                self.settle(out)
+        finally:
+            self.taking = taking
+
     def count_anew(self) -> None:
         """Begin to count what an input causes."""
         self.made = 0

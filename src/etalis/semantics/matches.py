@@ -162,7 +162,7 @@ class Instance:
 class Offered(Protocol):
     """A leaf, which is offered every event; a leaf of a rule stands left of those built after it."""
 
-    def offer(self, event: Event, number: int) -> None: ...
+    def offer(self, event: Event, number: int, arrival: Sequence[int] = ()) -> None: ...
 
 
 Receiver: TypeAlias = Callable[[Instance], None]

@@ -7,7 +7,7 @@ criterion of a candidate's rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, TypeAlias, assert_never
@@ -46,14 +46,15 @@ class Leaf:
     tests: Tests
     receive: Receiver
 
-    def offer(self, event: Event, number: int) -> None:
-        """Take an event if it fits."""
+    def offer(self, event: Event, number: int, arrival: Sequence[int] = ()) -> None:
+        """Take an event if it fits; the events of one arrival count as one."""
         if event.name != self.pattern.name or len(event.args) != len(self.pattern.args):
             return
         bindings = match_all(self.pattern.args, event.args, {})
         if bindings is not None:
-            own = frozenset({number})
-            x = whole(event.start_time, event.end_time, bindings, own, settled(own), single=number)
+            own, together = frozenset({number}), arrival or (number,)
+            parts, single = frozenset(together), together[0]
+            x = whole(event.start_time, event.end_time, bindings, parts, settled(own), single=single)
             pass_on(self.tests(x), self.receive)
 
 
@@ -277,7 +278,7 @@ class ModelJoin:
 
 @dataclass(slots=True)
 class ModelAnyOf:
-    """`any` where the newest are kept: of each constituent, those that wait, in order of arrival (definition 12.22)."""
+    """`any` where the newest are kept: of each constituent, those that wait, in order of arrival (definition 12.23)."""
 
     world: World
     count: int

@@ -63,7 +63,7 @@ def strip(pattern: s.Pattern, scope: Scope) -> tuple[s.Pattern, list[tuple[s.Pat
 
 
 def _chooses(pattern: s.Pattern, scope: Scope) -> bool:
-    """Tell whether an `any` is an operator of its own (definition 12.22)."""
+    """Tell whether an `any` is an operator of its own (definition 12.23)."""
     return isinstance(pattern, s.AnyOf) and pattern.count > 1 and scope.policy.keep == "newest"
 
 
@@ -172,7 +172,7 @@ def _build_outer(core: s.Binary, tests: Tests, receive: Receiver, scope: Scope) 
 
 
 def _build_any(core: s.AnyOf, tests: Tests, receive: Receiver, scope: Scope) -> None:
-    """Build `any` as an operator with a store for each constituent (definition 12.22)."""
+    """Build `any` as an operator with a store for each constituent (definition 12.23)."""
     parts = core.patterns
     beside = [_beside_all(scope, parts, place) for place in range(len(parts))]
     always = [always_binds(part, around.outer, scope.head) for part, around in zip(parts, beside, strict=True)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from etalis.data.measure import TOO_DEEP, is_too_deep, weigh
 from etalis.data.values import Struct, Value, format_value
@@ -54,7 +55,7 @@ _EVER = 1 << 200
 
 def run(
     program: s.Tree,
-    stream: Iterable[Event],
+    stream: Iterable[Event | list[Event]],
     *,
     policy: str | None = None,
     until: int | None = None,
@@ -66,6 +67,8 @@ def run(
     reactions: ReactionNotes | None = None,
 ) -> list[Event]:
     """Return all events that a program derives from a finite stream, and those that its goals raise, in order.
+
+    A list in the stream is of events that are one arrival.
 
     `policy` replaces the program's default (a rule's own goes before it); nothing after `until` happens; errors of
     conditions are added to `errors`; what goals write goes to `output`. `changes` are facts from outside: when they
@@ -95,7 +98,11 @@ def run(
         notes.rules = history.rules.later
     history.rules.begin()
     history.complete([])
-    numbered = [RecordedEvent(e, n, frozenset({n})) for n, e in _near(enumerate(stream, 1), found.max_ahead)]
+    arrivals = [each if isinstance(each, list) else [each] for each in stream]
+    several = [event for arrival in arrivals for event in arrival]
+    joint = dict(enumerate((place for place, each in enumerate(arrivals) for _ in each), 1))
+    history.arrivals = {number: place for number, place in joint.items() if len(arrivals[place]) > 1}
+    numbered = [RecordedEvent(e, n, frozenset({n})) for n, e in _near(enumerate(several, 1), found.max_ahead)]
     ranked = sorted(numbered, key=lambda given: (given.event.end_time, given.event.start_time))
     history.pass_through(ranked, math.inf if until is None else until)
     return history.derived
@@ -228,6 +235,7 @@ class _History:
     derived: list[Event] = field(default_factory=list)
     made: set[Event] = field(default_factory=set)
     caused: dict[Event, Numbers] = field(default_factory=dict)  # by its first derivation
+    arrivals: dict[int | None, int] = field(default_factory=dict)  # of the inputs that came with others
 
     def cause(self, event: Event, contributors: Numbers) -> None:
         """Note that a rule has made an event; a further derivation is none of its own (definition 7.2)."""
@@ -251,10 +259,11 @@ class _History:
             for step, cause in sorted((c for c in self.coming if c[0].end == now), key=lambda c: c[0].start):
                 self._occur(step, cause)
                 self.complete([])
-            for given in (given for given in inputs if given.event.end_time == now):
+            here = [given for given in inputs if given.event.end_time == now]
+            for _, together in groupby(here, lambda given: self.arrivals.get(given.number, -(given.number or 0))):
                 self.before, self.larger = len(self.derived), 0
                 self.reactor.begin()
-                self.complete([given])
+                self.complete(list(together))
             if any(d.due == now for d in self.world.deadlines) and (now <= last or until < math.inf):
                 self.reactor.begin()
             while any(d.due == now for d in self.world.deadlines):
@@ -284,7 +293,7 @@ class _History:
 
     def complete(self, events: list[RecordedEvent]) -> None:
         """Process events and all that they cause, then reactions, then the steps that were asked for, in turn."""
-        self._rounds(events)
+        self._rounds(events, are_one=len(events) > 1)
         self.reactor.react()
         while self.run_state.steps:
             self._take(*self.run_state.steps.pop(0))
@@ -309,16 +318,23 @@ class _History:
         self._bound(event)
         self._rounds([RecordedEvent(event, None, cause)])
 
-    def _rounds(self, events: list[RecordedEvent]) -> None:
-        """Process the events of a round, then what they caused, until nothing new is caused."""
+    def _rounds(self, events: list[RecordedEvent], *, are_one: bool = False) -> None:
+        """Process the events of a round, then what they caused, until nothing new is caused.
+
+        Those that are one arrival are offered by one number, and replace nothing before all have been.
+        """
         while events or self.caused:
+            first = len(self.world.record)
+            arrival = range(first, first + len(events)) if are_one else ()
             for given in events:
                 self.run_state.watch(given.event)
                 self.world.record.append(given)
                 self.world.learn(given.event)
                 for leaf in self.world.leaves:
-                    leaf.offer(given.event, len(self.world.record) - 1)
-                self.world.let_go()
+                    leaf.offer(given.event, len(self.world.record) - 1, arrival)
+                if not are_one or given is events[-1]:
+                    self.world.let_go()
+            are_one = False
             events = [RecordedEvent(event, None, inputs) for event, inputs in self.caused.items()]
             if len(events) > 1:
                 events.sort(key=lambda made: sort_key(made.event))

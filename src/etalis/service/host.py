@@ -11,6 +11,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -113,6 +114,15 @@ class Service:
     def hang_up(self) -> None:
         """Let go of the readers of streams, before the service ends."""
         self.closing.set()
+
+    @contextmanager
+    def streaming(self, client: Client) -> Iterator[None]:
+        """Count a client as the reader of one stream more."""
+        self.begin_stream(client)
+        try:
+            yield
+        finally:
+            self.end_stream(client)
 
     def begin_stream(self, client: Client) -> None:
         """Count a stream that a client begins to read, or refuse it."""

@@ -36,6 +36,7 @@ from etalis.why.why_not import WhyNot
 
 T = TypeVar("T")
 _MOST_WAYS = 20  # to read bodies, that are kept
+_PAUSE = 50_000  # microseconds between two looks at what does not pass
 
 
 class EngineHome(Protocol):
@@ -202,7 +203,8 @@ class HostedEngine:
             self._alarm.cancel()
             self._alarm = None
         if due is not None and not self.closed:
-            left = max(0, due + 1 - self._clock.now()) / MICROSECONDS
+            pause = 0 if due > self._ticked else _PAUSE  # that it was due was told, and it is still there
+            left = max(pause, due + 1 - self._clock.now()) / MICROSECONDS
             self._alarm = asyncio.get_running_loop().call_later(left, self._tick)
 
     def _tick(self) -> None:

@@ -19,7 +19,7 @@ class ServiceLimits:
     streams: int = 50
     body: int = 16 * 1024 * 1024
     line: int = 1024 * 1024
-    program: int = 256 * 1024
+    program: int = 64 * 1024
     depth: int = 100
     rate: float = 5_000.0
     burst: float = 10_000.0

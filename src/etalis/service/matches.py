@@ -44,7 +44,11 @@ class MatchEntry:
 
     @property
     def json(self) -> bytes:
-        """The entry as it is sent: number, by, sign, and the event, flat; written once for all readers."""
+        """The entry as it is sent: number, by, sign, and the event, flat."""
+        return self._json or self.write()
+
+    def write(self) -> bytes:
+        """Write the entry, once for all readers."""
         if self._json is None:
             flat = self.event.to_dict()
             self._json = encode({"number": self.number, "by": self.by, "sign": self.sign, "match": flat})

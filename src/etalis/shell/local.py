@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any
 
 from etalis.data.values import format_value
@@ -38,6 +39,7 @@ class LocalConsole:
         self.is_over = False
         self.errors: list[Problem] = []
         self._answers: Iterator[dict[str, Any]] | None = None
+        self._stop = threading.Event()  # somebody has asked to stop
 
     @property
     def asks(self) -> bool:
@@ -47,7 +49,7 @@ class LocalConsole:
     async def answer(self, clause: str) -> None:
         """Do what a clause says."""
         self.enough()
-        with self._telling():
+        with self._telling(), hearing_stops() as self._stop:
             self._keep_time()
             for item in read_typed(clause, NAME):
                 self._do(item)
@@ -129,6 +131,8 @@ class LocalConsole:
         for piece in (said,) if isinstance(said, str) else said or ():
             self.write(piece)
             is_silent = False
+            if self._stop.is_set():
+                raise KeyboardInterrupt
         if is_silent:
             self.write("ok.\n")
 
@@ -203,11 +207,32 @@ def write_answer(found: dict[str, Any]) -> str:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C stop what is done inside, whoever else waits for it."""
+    """Let Ctrl-C stop what is done inside at once, whoever else waits for it."""
+    with handling(signal.default_int_handler):
+        yield
+
+
+@contextmanager
+def hearing_stops() -> Iterator[threading.Event]:
+    """Note that somebody pressed Ctrl-C, so that what is done ends where it can; a second time stops it at once."""
+    asked = threading.Event()
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            signal.default_int_handler(number, frame)
+        asked.set()
+
+    with handling(hear):
+        yield asked
+
+
+@contextmanager
+def handling(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Handle Ctrl-C in this way, where this is the thread that hears of it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:

@@ -22,13 +22,14 @@ from etalis.language import syntax as s
 from etalis.language.ground_terms import ground
 from etalis.language.printer import print_item, print_term
 from etalis.language.read.parser import parse_term
-from etalis.service.lines.verbs import BY_NAME, VERBS
+from etalis.service.lines.verbs import VERBS
 from etalis.shell.console import Vocabulary
 from etalis.temporal.interval import EARLIEST, LATEST, show_moment, to_iso, to_time
 
 NAME = "<console>"
 DATES_FROM = 100_000_000_000_000  # microseconds: later times, after 1973, are shown as dates
 LEAVING = ("halt", "quit", "exit", "end_of_file")
+_USAGES = {verb.name: verb.usage for verb in VERBS if verb.usage}
 _GONE = Problem("E855", "the connection with the service has ended", hint="start the console again")
 
 
@@ -95,9 +96,7 @@ class RemoteConsole:
 
     def vocabulary(self) -> Vocabulary:
         """Return the words that can be typed now."""
-        return Vocabulary({"event": "an event occurs", "help": "what can be asked for"} | {
-            verb.name: verb.usage for verb in VERBS
-        })  # fmt: skip
+        return Vocabulary({"event": "an event occurs", "help": "what can be asked for", **_USAGES})
 
     # requests
 
@@ -108,8 +107,8 @@ class RemoteConsole:
                 case s.Const(value=str() as name) if name in LEAVING:
                     yield None
                 case s.Const(value="help"):
-                    yield "".join(f"{usage}\n" for usage in ("event(a(1), Time).", *(verb.usage for verb in VERBS)))
-                case s.Compound(name=name) | s.Const(value=str() as name) if name in (*BY_NAME, "event"):
+                    yield "".join(f"{usage}\n" for usage in ("event(a(1), Time).", *_USAGES.values()))
+                case s.Compound(name=name) | s.Const(value=str() as name) if name == "event" or name in _USAGES:
                     yield clause
                 case s.Initially(goal=goal):
                     yield f"query(({print_term(goal)}))."

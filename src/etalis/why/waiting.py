@@ -156,7 +156,7 @@ def _waiting_at(rules: RuleSet, place: PlaceInRule) -> Iterator[WaitingInstance]
                 if operator.stands(payload):
                     values = dict(zip(left.exports, payload, strict=False))
                     yield _instance(place, inner[0], values, payload[-2], end, end + duration)
-        case p.Choice():
+        case p.SomeOf():
             for i, below in enumerate(inner):
                 exports = node.constituents[i].exports
                 for group in memory.get((key, f"side{i}"), {}).values():

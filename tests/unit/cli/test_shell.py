@@ -6,13 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from etalis.cli import make_app
+from etalis.cli.service.extras import needing
 from etalis.cli.service.shell import shell
+from etalis.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 FRAUD = ROOT / "examples" / "fraud"
@@ -54,6 +57,12 @@ def test_a_remote_service_has_its_own_programs() -> None:
     assert "the service has programs and policies of its own" in err
 
 
+def test_what_is_not_installed_is_told_with_what_installs_it() -> None:
+    with pytest.raises(InputError, match="this needs nowhere_at_all") as told, needing("shell"):
+        import_module("nowhere_at_all")
+    assert told.value.problems[0].hint == 'pip install "etalis[shell]"'
+
+
 def test_ctrl_c_stops_a_goal_and_the_console_goes_on() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "etalis", "shell"], stdin=-1, stdout=-1, text=True, bufsize=1,
@@ -69,4 +78,24 @@ def test_ctrl_c_stops_a_goal_and_the_console_goes_on() -> None:
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate("X = 1.\nhalt.\n", timeout=60)
     assert out == "stopped\nX = 1\n"
+    assert process.returncode == 0
+
+
+def test_ctrl_c_ends_a_run_between_two_rows(tmp_path: Path) -> None:
+    (tmp_path / "p.etalis").write_text("hit(X) <- a(X).\n")
+    rows = "".join(f'["a", {i}, {i}]\n' for i in range(300_000))
+    (tmp_path / "many.jsonl").write_text(rows)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "etalis", "shell", tmp_path / "p.etalis"], stdin=-1, stdout=-1, text=True, bufsize=1,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"run('{tmp_path / 'many.jsonl'}').\n")
+    assert process.stdout.readline() == "hit(0) [0, 0]\n"
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate("rules.\nhalt.\n", timeout=60)
+    lines = out.splitlines()
+    assert lines[-2:] == ["stopped", "   1  hit(X) <- a(X)."]
+    assert len(lines) < 300_000
     assert process.returncode == 0

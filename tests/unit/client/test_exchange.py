@@ -9,7 +9,7 @@ import pytest
 import etalis
 from etalis.client.errors import LostMatchesError, ServiceError, error_of
 from etalis.client.exchange import IncomingAnswer, OutgoingRequest, Wait, attempt, get, post
-from etalis.client.streams import Reception
+from etalis.client.streams import StreamPosition
 from etalis.errors import Source
 
 FULL = b'{"problems": [{"code": "E828", "message": "the queue of x is full"}]}'
@@ -102,31 +102,33 @@ def sent(number: int, x: int) -> bytes:
 
 
 def test_a_stream_goes_on_behind_the_last_match_and_tells_none_twice() -> None:
-    reception = Reception("/matches", 3, "c/1")
-    assert reception.request().headers["Last-Event-ID"] == "3"
+    position = StreamPosition("/matches", 3, "c/1")
+    assert position.request().headers["Last-Event-ID"] == "3"
     stream = b": still here\n\n" + sent(4, 1) + sent(5, 2)
-    found = [event.X for piece in stream for event in reception.feed(bytes([piece]))]
-    assert (found, reception.number) == ([1, 2], 5)
-    assert list(reception.feed(sent(6, 3)[:-8])) == []  # the connection breaks off within an event
-    assert reception.pause_after(IncomingAnswer(0, body=b"reset")) == 0.2
-    assert reception.pause_after(IncomingAnswer(503, {"retry-after": "2"}, b"")) == 2.0
-    assert reception.request() == OutgoingRequest(
+    found = [event.X for piece in stream for event in position.feed(bytes([piece]))]
+    assert (found, position.number) == ([1, 2], 5)
+    assert list(position.feed(sent(6, 3)[:-8])) == []  # the connection breaks off within an event
+    assert position.pause_after(IncomingAnswer(0, body=b"reset")) == 0.2
+    assert position.pause_after(IncomingAnswer(503, {"retry-after": "2"}, b"")) == 2.0
+    assert position.request() == OutgoingRequest(
         "GET", "/matches", {"kinds": "c/1"}, headers={"Accept": "text/event-stream", "Last-Event-ID": "5"}
     )
-    assert [event.X for event in reception.feed(sent(5, 2) + sent(6, 3))] == [3]
-    assert reception.failures == 0
+    assert [event.X for event in position.feed(sent(5, 2) + sent(6, 3))] == [3]
+    assert position.failures == 0
 
 
 def test_a_stream_ends_when_it_is_told_so_or_refused() -> None:
-    reception = Reception("/matches", None, retries=1)
-    assert "Last-Event-ID" not in reception.request().headers
+    position = StreamPosition("/matches", None, retries=1)
+    assert "Last-Event-ID" not in position.request().headers
     with pytest.raises(LostMatchesError) as lost:
-        list(reception.feed(b'event: gap\ndata: {"first": 101}\n\n'))
-    assert (lost.value.first, reception.number) == (101, 100)
-    assert reception.pause_after(IncomingAnswer(0, body=b"reset")) == 0.2
+        list(position.feed(b'event: gap\ndata: {"first": 101}\n\n'))
+    assert (lost.value.first, position.number) == (101, 100)
+    assert position.pause_after(IncomingAnswer(0, body=b"reset")) == 0.2
     with pytest.raises(ServiceError, match="cannot be reached: reset"):
-        reception.pause_after(IncomingAnswer(0, body=b"reset"))
+        position.pause_after(IncomingAnswer(0, body=b"reset"))
     with pytest.raises(ServiceError, match="E820"):
-        Reception("/m", 1).pause_after(IncomingAnswer(404, body=b'{"problems": [{"code": "E820", "message": "none"}]}'))
-    assert list(reception.feed(b"event: end\ndata: {}\n\n")) == []
-    assert reception.is_over
+        StreamPosition("/m", 1).pause_after(
+            IncomingAnswer(404, body=b'{"problems": [{"code": "E820", "message": "none"}]}')
+        )
+    assert list(position.feed(b"event: end\ndata: {}\n\n")) == []
+    assert position.is_over

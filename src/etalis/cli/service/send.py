@@ -17,6 +17,7 @@ import typer
 
 from etalis.cli.common import Encoding, EventName, Format, TimeColumn, Unit, count, reporting
 from etalis.cli.exit_codes import ExitCode
+from etalis.cli.service.extras import needing
 from etalis.client.connection import LineConnection, connect
 from etalis.client.errors import ServiceError
 from etalis.errors import Problem
@@ -48,7 +49,7 @@ def send(
 ) -> None:
     """Send the events of a file to a service."""
     how = {"event": event, "time": time, "unit": unit, "encoding": encoding}
-    with reporting():
+    with reporting(), needing("service"):
         sent = asyncio.run(_send(address, events, engine, token, kinds, format_, how))
         sent.report()
         if sent.problems:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from contextlib import ExitStack
 from importlib import import_module
@@ -80,7 +81,7 @@ def serve(
     max_streams: Annotated[int, typer.Option(min=1, help="Streams that a client reads at once.")] = 50,
     max_body: Annotated[float, typer.Option(min=0.001, help="Megabytes of a body.")] = 16.0,
     max_line: Annotated[float, typer.Option(min=0.001, help="Megabytes of a line in it.")] = 1.0,
-    max_program: Annotated[int, typer.Option(min=1, help="Characters of a program.")] = 256 * 1024,
+    max_program: Annotated[int, typer.Option(min=1, help="Characters of a program.")] = 64 * 1024,
     max_depth: Annotated[int, typer.Option(min=1, max=500, help="Levels of JSON.")] = 100,
     rate: Annotated[float, typer.Option(min=0.001, help="Requests of a client per second.")] = 5_000.0,
     burst: Annotated[float, typer.Option(min=1, help="Requests of a client that may come at once.")] = 10_000.0,
@@ -113,6 +114,9 @@ def serve(
             callback_secret,
         )  # fmt: skip
         served = [_read(path) for path in programs or ()]
+        names = [program.spec.name for program in served]
+        if len({*names}) < len(names):
+            raise typer.BadParameter("two programs have one name: rename a file", param_hint="PROGRAMS")
         _run(served, limits, snoop, host, (port, tcp), tokens, public_url, time or "events", data, cert, key)
 
 
@@ -160,7 +164,16 @@ def _read(path: Path) -> ServedProgram:
     language = "ep-sparql" if path.suffix in QUERIES else "rules"
     reader = read_below(path.parent)
     compile_program(text, language, name=str(path), read=reader)
-    return ServedProgram(EngineSpec(program=text, name=path.stem, language=language), reader)
+    return ServedProgram(EngineSpec(program=text, name=_engine_name(path), language=language), reader)
+
+
+def _engine_name(path: Path) -> str:
+    """Return what the engine of a file is called.
+
+    >>> _engine_name(Path("rules/card fraud.etalis"))
+    'card-fraud'
+    """
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", path.stem).strip("-_.")[:64] or "engine"
 
 
 def _run(

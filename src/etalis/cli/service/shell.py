@@ -16,6 +16,7 @@ import typer
 from etalis.cli.common import Policy, reporting
 from etalis.cli.event_source import wall_clock
 from etalis.cli.exit_codes import ExitCode
+from etalis.cli.service.extras import needing
 from etalis.errors import Problem
 from etalis.shell.console import Console
 
@@ -66,7 +67,8 @@ async def _run(console: Console, goals: Iterable[str]) -> list[Problem]:
         if console.is_over:
             return console.errors
     if sys.stdin.isatty():
-        from etalis.shell.terminal import read_typing
+        with needing("shell"):
+            from etalis.shell.terminal import read_typing
 
         await read_typing(console)
     else:
@@ -77,7 +79,8 @@ async def _run(console: Console, goals: Iterable[str]) -> list[Problem]:
 
 
 async def _run_remote(url: str, token: str | None, goals: Iterable[str]) -> list[Problem]:
-    from etalis.shell.remote import connect
+    with needing("service"):
+        from etalis.shell.remote import connect
 
     async with connect(url, token, tell) as console:
         return await _run(console, goals)

@@ -163,7 +163,7 @@ def _text(pattern: s.Pattern) -> str:
 
 def _choice_problems(node: s.AnyOf, *, keeps_newest: bool) -> Iterator[Problem]:
     m = len(node.patterns)
-    if node.count < 1 or not m:
+    if not 1 <= node.count <= m:
         message = f"any({node.count}, ...) chooses among {counted(m, 'pattern')}"
         yield Problem("E219", message, node.span, f"choose 1 to {m} of them" if m else "list the patterns")
         return

@@ -158,7 +158,7 @@ def _operator(node: p.Node) -> str:
     match node:
         case p.Join(relation=relation, alone=alone):
             return spell(relation.name, alone)
-        case p.Choice():
+        case p.SomeOf():
             return "any"
         case p.Repetition():
             return "a repetition"
@@ -198,7 +198,7 @@ def _describe(node: p.Node, parts: Sequence[PlanStep]) -> PlanStep:
             return PlanStep("time", seconds(time), ("once, when time reaches it",))
         case p.Join():
             return _join(node, parts)
-        case p.Choice():
+        case p.SomeOf():
             return _choice(node, parts)
         case p.Union():
             return PlanStep("operator", "or", (), tuple(PlanInput("", part) for part in parts))
@@ -241,7 +241,7 @@ def _join(node: p.Join, parts: Sequence[PlanStep]) -> PlanStep:
     return PlanStep("operator", spell(relation.name, node.alone), tuple(details), tuple(inputs))
 
 
-def _choice(node: p.Choice, parts: Sequence[PlanStep]) -> PlanStep:
+def _choice(node: p.SomeOf, parts: Sequence[PlanStep]) -> PlanStep:
     details = [
         f"{node.count} of {len(parts)}: what arrives, and the latest of others that agree; on the hull",
         f"policy {node.policy.name}",

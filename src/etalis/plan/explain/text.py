@@ -101,7 +101,7 @@ def draw_tree(step: PlanStep) -> Iterator[str]:
 def _policies(heads: Iterable[p.Head]) -> list[str]:
     nodes = [node for head in heads for node in p.walk(head.body)]
     found: dict[str, Policy] = {
-        n.policy.name: n.policy for n in nodes if isinstance(n, p.Join | p.Repetition | p.Choice)
+        n.policy.name: n.policy for n in nodes if isinstance(n, p.Join | p.Repetition | p.SomeOf)
     }
     rows = [(name, f"{policy_matches(policy)}; {policy_afterwards(policy)}") for name, policy in found.items()]
     return _columns(rows)

@@ -61,7 +61,7 @@ def _keyed(node: p.Node, above: tuple[_Needed, ...]) -> p.Node:
             return _keyed_join(node, above)
         case p.Union(branches=branches):
             return replace(node, branches=tuple(_keyed(branch, above) for branch in branches))
-        case p.Choice(constituents=constituents):
+        case p.SomeOf(constituents=constituents):
             several = tuple(_keyed(part, ()) for part in constituents)
             return replace(node, constituents=several, tests=_keyed_tests(node.tests))
         case p.Filter(child=child):

@@ -50,7 +50,7 @@ def _push(node: p.Node, condition: SplitCondition) -> tuple[p.Node, _Shown]:
     shared = [test for test in tests if _share(node, test.reads)]
     others = [test for test in tests if test not in shared]
     is_free = not any(
-        part.policy.restricts for part in p.walk(node) if isinstance(part, p.Join | p.Repetition | p.Choice)
+        part.policy.restricts for part in p.walk(node) if isinstance(part, p.Join | p.Repetition | p.SomeOf)
     )
     node, everywhere = _Pusher(condition, is_deep=True, is_everywhere=True).push(node, shared)
     node, beside = _Pusher(condition, is_deep=is_free, is_everywhere=False).push(node, others)
@@ -146,7 +146,7 @@ def _share(node: p.Node, names: frozenset[str]) -> bool:
             return names <= sure(node) & set(node.exports)
         case p.Repetition(shared=groups) | p.Fold(groups=groups):
             return names <= set(groups) and all(_share(part, names) for part in p.children(node))
-        case p.Choice():
+        case p.SomeOf():
             return False
         case p.Join() | p.Union() | p.Filter() | p.Deadline():
             return all(_share(part, names) for part in p.children(node))

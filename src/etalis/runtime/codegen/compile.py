@@ -21,7 +21,7 @@ from etalis.runtime.codegen.joins.probe import JoinParts
 from etalis.runtime.codegen.joins.stores import JoinStores
 from etalis.runtime.codegen.joins.storing import Storing
 from etalis.runtime.codegen.match_tests import MatchTests
-from etalis.runtime.codegen.network import Wired, WiredReader, may_double
+from etalis.runtime.codegen.network import Wired, WiredReader
 from etalis.runtime.codegen.operators import Operators
 from etalis.runtime.codegen.ropes import spread, write_choice
 from etalis.runtime.codegen.rule_code import Names, RuleCode
@@ -167,7 +167,7 @@ class Compiler:
                 self.unite(code, target, child, reader.place, names, t1, t2)
             case p.Fold() if reader.place == len(target.inputs) - 1:
                 self.operators.folds.take(code, target, names, t1, t2)
-            case p.Choice() | p.Repetition() | p.Fold() | p.Deadline():
+            case p.SomeOf() | p.Repetition() | p.Fold() | p.Deadline():
                 code.queues = True
                 arguments = [names[v] for v in self.operators.columns(target, reader.place)]
                 code(f"{code.constant(self.operators.method(target, reader.place))}({', '.join([*arguments, t1, t2])})")
@@ -199,7 +199,7 @@ class Compiler:
             full["$parts"] = write_choice(branch, full["$parts"])
         if "$one" in full and "$one" not in names:
             full["$one"] = code.constant(_NO_EVENT)
-        if not may_double(child, entry):
+        if not self.base.may_double(child, entry):
             self.deliver(code, entry, full, t1, t2)
             return
         seen = self.base.remember(entry, "seen", Doubles)

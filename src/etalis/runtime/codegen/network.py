@@ -138,11 +138,15 @@ def names_read(reader: WiredReader, exports: tuple[str, ...]) -> Iterator[tuple[
         yield name, reader.renames.get(name, name)
 
 
-def may_double(child: Wired, union: Wired) -> bool:
-    """Tell whether the event that an alternative matches may match again: there once more, or in another one."""
+def may_double(child: Wired, union: Wired, *, joint: bool) -> bool:
+    """Tell whether the event that an alternative matches may match again: there once more, or in another one.
+
+    Where arrivals are `joint`, another one may match another event of the same arrival.
+    """
     kinds = p.single_kinds(child.node)
     again = bool(kinds) and p.multiplies(child.node)
-    return again or any(kinds & p.single_kinds(other.node) for other in union.inputs if other is not child)
+    others = [p.single_kinds(other.node) for other in union.inputs if other is not child]
+    return again or any(kinds & other or (joint and kinds and other) for other in others)
 
 
 def own_names(join: Wired) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -10,6 +10,8 @@ from typing import Any
 from etalis.language import syntax as s
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
+from etalis.runtime.choosing.choices import chooser
+from etalis.runtime.choosing.chooser import Chooser, Constituent
 from etalis.runtime.codegen.absences import Absences
 from etalis.runtime.codegen.aggregates.folds import Folds
 from etalis.runtime.codegen.emission import Emission
@@ -18,11 +20,10 @@ from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.rule_code import RuleCode
 from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Slider
-from etalis.runtime.operators.any_of import Chooser, Constituent
 from etalis.runtime.operators.base import Values
 from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.chains import Limits
-from etalis.runtime.operators.combine import chooser, combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
+from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import Fifo, Token
 from etalis.temporal.rope import Rope
@@ -62,7 +63,7 @@ class Operators:
     def operator(self, entry: Wired) -> Any:
         """Return the operator of an entry, its state kept, its emission compiled anew."""
         if id(entry) not in self.built:
-            if isinstance(entry.node, p.Choice):  # all that it keeps is in its stores
+            if isinstance(entry.node, p.SomeOf):  # all that it keeps is in its stores
                 self.built[id(entry)] = self._chooser(entry, entry.node)
                 return self.built[id(entry)]
             fresh = self._build(entry)
@@ -106,7 +107,7 @@ class Operators:
     def _bound_by_tests(self, node: p.Node) -> set[str]:
         return {v for t in p.tests(node) if isinstance(t, p.GoalTest) for v in t.outputs}
 
-    def _chooser(self, entry: Wired, node: p.Choice) -> Chooser:
+    def _chooser(self, entry: Wired, node: p.SomeOf) -> Chooser:
         state, out = self.base.state, self.columns_out(entry)
         exports = [part.exports for part in node.constituents]
         firm = [sure(part) for part in node.constituents]

@@ -44,6 +44,7 @@ class RuleCode:
         self.computed = computed
         self.levels = levels  # of outer joins, by the ids of their nodes
         self.stages = stages  # of what falls due, likewise
+        self.joint = False  # whether events of several kinds may come as one arrival
         self.told = sys.maxsize  # elements of an aggregate that a match tells
         self._typing: Typing | None = None
         self._types: dict[int, Mapping[str, str]] = {}
@@ -97,14 +98,18 @@ class RuleCode:
         node = entry.node
         if not isinstance(node, p.Join | p.Repetition) or node.policy.keep != "newest" or len(entry.inputs) < 2:
             return False
-        return meet(*p.children(node))
+        return self.joint or meet(*p.children(node))
 
     def reads_numbers(self) -> bool:
         """Tell whether anything asks which event is being offered."""
-        tells = any(isinstance(e.node, p.Choice) or "$one" in e.node.exports for e in self.wiring.entries)
+        tells = any(isinstance(e.node, p.SomeOf) or "$one" in e.node.exports for e in self.wiring.entries)
         return tells or self._has_doubles() or any(map(self.meets_itself, self.wiring.entries))
 
     def _has_doubles(self) -> bool:
         """Tell whether one event may match two alternatives of an `or`."""
         unions = [e for e in self.wiring.entries if isinstance(e.node, p.Union)]
-        return any(may_double(child, union) for union in unions for child in union.inputs)
+        return any(self.may_double(child, union) for union in unions for child in union.inputs)
+
+    def may_double(self, child: Wired, union: Wired) -> bool:
+        """Tell whether the event that an alternative matches may match again: there once more, or in another one."""
+        return may_double(child, union, joint=self.joint)

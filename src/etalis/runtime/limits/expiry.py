@@ -64,7 +64,7 @@ def sweep(rules: RuleSet, now: int) -> None:
 
 
 def _choices(rules: RuleSet) -> list[Any]:
-    return [entry for entry in rules.wiring.entries if isinstance(entry.node, p.Choice)]
+    return [entry for entry in rules.wiring.entries if isinstance(entry.node, p.SomeOf)]
 
 
 def queued(rules: RuleSet) -> int:

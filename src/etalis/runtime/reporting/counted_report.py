@@ -69,7 +69,7 @@ def _needed(node: p.Node) -> Iterator[Kind]:
     match node:
         case p.Source(name=name, args=args):
             yield name, len(args)
-        case p.Union() | p.Choice() | p.Repetition(left=None, least=Const(value=0)):
+        case p.Union() | p.SomeOf() | p.Repetition(left=None, least=Const(value=0)):
             return
         case p.Join(alone="left", left=needed) | p.Join(alone="right", right=needed):
             yield from _needed(needed)

@@ -147,7 +147,7 @@ def _operator(node: p.Node) -> str:
     match node:
         case p.Join(relation=relation, alone=alone):
             return spell(relation.name, alone)
-        case p.Choice():
+        case p.SomeOf():
             return "any"
         case p.Repetition():
             return "repetition"

@@ -109,7 +109,7 @@ class SilenceSearch:
                 return self._source(node)
             case p.Tick(time=time):
                 return Why(seconds(time), f"time has not reached {seconds(time)}", "check the times of the events")
-            case p.Choice():
+            case p.SomeOf():
                 missing = [why for why in found if why is not None]
                 return self._union(missing) if len(found) - len(missing) < node.count else self._operator(entry, node)
             case p.Union():
@@ -155,7 +155,7 @@ class SilenceSearch:
         return next(why for why in found if why.missing is None)
 
     def _operator(
-        self, entry: Wired, node: p.Join | p.Choice | p.Filter | p.Repetition | p.Fold | p.Deadline
+        self, entry: Wired, node: p.Join | p.SomeOf | p.Filter | p.Repetition | p.Fold | p.Deadline
     ) -> Why:  # fmt: skip
         """Say why a part never matched though all that it is made of did."""
         match node:
@@ -171,7 +171,7 @@ class SilenceSearch:
             case p.Repetition(least=least):
                 text = f"{_text(node.element)} ntimes {term_text(least)}"
                 return Why(text, f"never {term_text(least)} of {_text(node.element)}{_asked(node.tests)}", _hint(node))
-            case p.Choice() | p.Fold():
+            case p.SomeOf() | p.Fold():
                 text = _text(node)
                 return Why(text, f"{text} came, but never with all of{_asked(p.tests(node), ':')}", _hint(node))
 

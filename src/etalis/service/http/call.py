@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from etalis.service.access import Client
 from etalis.service.host import Service
+from etalis.service.limits import is_too_deep
 from etalis.service.matches import encode
 from etalis.service.problems import MalformedError, UnprocessableError
 
@@ -40,6 +41,9 @@ class RouteCall:
 
     def read(self, kind: type[T]) -> T:
         """Return the body, which is JSON of a known shape."""
+        most = self.service.limits.depth
+        if is_too_deep(self.body, most):
+            raise MalformedError("E824", f"the body is nested deeper than {most} levels", "send smaller values")
         try:
             return msgspec.json.decode(self.body or b"{}", type=kind)
         except msgspec.ValidationError as error:

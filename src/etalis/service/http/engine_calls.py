@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +19,7 @@ from etalis.service.problems import MalformedError, describe
 from etalis.service.programs import kinds_of
 
 TEXT = "text/plain"
+_AT_ONCE = 200  # matches that are written before others are answered
 WORDS = ("name", "language", "policy", "time")
 
 
@@ -79,7 +81,16 @@ async def send_events(call: RouteCall) -> Response:
     options = BodyOptions(event=call.query.get("event"), time=call.query.get("time"), unit=call.query.get("unit", "s"))
     wanted = call.query.get("matches", "yes") != "no"
     taken = await engine.take_body(call.media, call.body, options, wanted)
+    await prepare(taken.matches)
     return raw_answer(write_taken(taken, wanted=wanted))
+
+
+async def prepare(entries: list[MatchEntry]) -> None:
+    """Write many matches as JSON, some at a time, so that others are answered in between."""
+    for start in range(0, len(entries), _AT_ONCE):
+        for entry in entries[start : start + _AT_ONCE]:
+            entry.write()
+        await asyncio.sleep(0)
 
 
 def write_taken(taken: Taken, *, wanted: bool) -> bytes:

@@ -35,11 +35,16 @@ async def list_matches(call: RouteCall) -> Response:
     kinds = None if named is None else read_kinds(named)
     if kinds is not None:
         await engine.follow(kinds)
-    if EVENT_STREAM in call.request.headers.get("accept", ""):
+    if call.request.method != "HEAD" and EVENT_STREAM in call.request.headers.get("accept", ""):
         return NumberedStream(call, engine.matches, first_number(call), kinds, write_event)
     after = int(call.number("after", 0, most=1e15))
     limit = int(call.number("limit", MOST_AT_ONCE, least=1, most=MOST_AT_ONCE))
-    found, reached = await engine.matches.wait(after, kinds, limit, call.number("wait", 0, most=MOST_WAIT))
+    seconds = call.number("wait", 0, most=MOST_WAIT)
+    if not seconds:
+        found, reached = engine.matches.after(after, kinds, limit)
+    else:
+        with call.service.streaming(call.client):
+            found, reached = await engine.matches.wait(after, kinds, limit, seconds)
     return raw_answer(b'{"matches":' + write_entries(found) + b',"next":%d}' % reached)
 
 
@@ -145,7 +150,7 @@ def write_event(event: MatchEntry | LostMatches | Ended) -> bytes:
             return b"event: end\ndata: {}\n\n"
 
 
-async def fall_behind(reader: Subscription[Any], most: int, every: float = 0.1) -> None:
+async def fall_behind(reader: Subscription[Any], most: int, every: float = 0.25) -> None:
     """Return when more than so many matches have come since the reader last took any."""
     number = reader.number
     while True:

@@ -119,7 +119,7 @@ class EventBatch:
                     more = False
                     break
                 self._take(part, found)
-            except EtalisError as error:
+            except Exception as error:
                 raise _CutShortError(self._piece(before, found), error) from error
         return self._piece(before, found), more
 
@@ -216,7 +216,7 @@ class EventBatch:
         told: BaseException = error
         if isinstance(error, _CutShortError):
             self.deliver(error.piece)
-            told = self._describe(error.error)
+            told = self._describe(error.error) if isinstance(error.error, EtalisError) else error.error
         if not self.answer.done():
             self.answer.set_exception(told)
 
@@ -236,7 +236,7 @@ class EventBatch:
 class _CutShortError(Exception):
     """A piece that ended in an error: what it came to before."""
 
-    def __init__(self, piece: _Piece, error: EtalisError) -> None:
+    def __init__(self, piece: _Piece, error: Exception) -> None:
         super().__init__(str(error))
         self.piece = piece
         self.error = error

@@ -33,6 +33,7 @@ from etalis.service.problems import MalformedError, WrongTypeError
 
 _SOURCE = "body"
 _CHUNK = 1 << 15  # bytes of lines that are read at once
+_USUAL_BYTES = 200  # of a row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +84,13 @@ def read_parts(media: str, body: Body) -> Iterator[Part]:
 
 
 def count_rows(media: str, data: bytes) -> int:
-    """Return about how many rows a body has, for the length of queues."""
-    if media in ("application/x-ndjson", "text/csv"):
-        return data.count(b"\n") + 1
-    return data.count(b"}") if media in JSON_TYPES else max(1, data.count(b".\n"))
+    """Return about how many rows a body has, for the length of queues; large ones count for several.
+
+    >>> count_rows("text/csv", b"event,at\\na,1\\n"), count_rows("application/vnd.apache.parquet", bytes(1_000_000))
+    (3, 5000)
+    """
+    sign = b"\n" if media in ("application/x-ndjson", "text/csv") else b"}" if media in JSON_TYPES else b".\n"
+    return max(data.count(sign) + 1, len(data) // _USUAL_BYTES)
 
 
 def _as_input(item: Item, implied: frozenset[str]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from etalis.data.values import Value, format_atom, format_value
+from etalis.data.values import Value, format_atom, format_value, to_value
 from etalis.errors import Problem
 from etalis.language.printer import seconds
 from etalis.service.matches import MatchEntry, encode
@@ -37,7 +37,9 @@ def _term_answers(found: Sequence[Answer], more: bool) -> bytes:
     >>> _term_answers([{"X": 1, "Y": "b c"}, {}], False)
     b"answer([['X'=1,'Y'='b c'],[]]).\\n"
     """
-    rows = (",".join(f"{format_atom(name)}={format_value(value)}" for name, value in row.items()) for row in found)
+    rows = (
+        ",".join(f"{format_atom(name)}={format_value(to_value(value))}" for name, value in row.items()) for row in found
+    )
     listed = ",".join(f"[{row}]" for row in rows)
     return _bytes(f"answer([{listed}]{', more' if more else ''}).\n")
 

@@ -70,43 +70,33 @@ class RequestReader:
         self._length = 0  # of what waits for its end
 
     def feed(self, data: bytes) -> Iterator[LineRequest]:
-        """Yield the requests that these bytes complete; none bytes are the end of the connection."""
+        """Yield the requests that these bytes complete."""
         if self._first is not None:
-            data = self._first + data
-            if self._begins(data) is False:
+            data = (self._first + data).removeprefix(_BOM).lstrip(_LAYOUT)
+            if b"\n" not in data and len(data) < _LONGEST_WORD:  # it may still be a first line of HTTP
                 self._first = data
                 return
             self._first = None
             if self._speaks_http(data):
                 yield HttpGreeting()
                 return
-        text = self._decoder.decode(data)
-        yield from self._texts(text)
+        yield from self._texts(self._decoder.decode(data))
 
     def end(self) -> Iterator[LineRequest]:
         """Yield the request that lacks its end, where the connection ends."""
         if self._first is not None:
-            if self._speaks_http(self._first):
+            first, self._first = self._first, None
+            if self._speaks_http(first):
                 yield HttpGreeting()
                 return
-            first, self._first = self._first, None
-            yield from self._texts(self._decoder.decode(first, final=True))
-        if self.dialect is JSON_LINES:
-            yield from self._texts("\n")
-        else:
-            yield from self._texts("\n")
-            rest = self._clauses.close()
-            if rest:
-                yield self._read(rest)
+            yield from self._texts(self._decoder.decode(first))
+        yield from self._texts(self._decoder.decode(b"", final=True) + "\n")
+        rest = self._clauses.close()
+        if rest:
+            yield self._read(rest)
 
-    def _begins(self, data: bytes) -> bool:
-        """Tell whether so many bytes have come that one can tell what is spoken."""
-        start = data.removeprefix(_BOM).lstrip(_LAYOUT)
-        return b"\n" in start or len(start) >= _LONGEST_WORD
-
-    def _speaks_http(self, data: bytes) -> bool:
+    def _speaks_http(self, start: bytes) -> bool:
         """Choose the dialect; tell whether the other side speaks HTTP."""
-        start = data.removeprefix(_BOM).lstrip(_LAYOUT)
         if start[:1] == b"{":
             self.dialect = JSON_LINES
         return _HTTP.match(start) is not None

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from etalis.errors import EtalisError, Problem
@@ -65,7 +65,7 @@ class LineSession:
         self._tries = 0
         self._is_sending = False
         self._sends = 0
-        self._counted = ExitStack()
+        self._let_go = asyncio.Event()  # the client takes nothing
 
     @property
     def dialect(self) -> Dialect:
@@ -79,19 +79,18 @@ class LineSession:
 
     async def run(self) -> None:
         """Answer until one of the sides ends the session."""
-        with ExitStack() as self._counted:
-            closing = asyncio.create_task(self.service.closing.wait())
-            talking = asyncio.create_task(self._talk())
-            await asyncio.wait([closing, talking], return_when=asyncio.FIRST_COMPLETED)
-            self._is_over = True
-            for follower in self._followers.values():
-                follower.stop()
-            tasks = [closing, talking, *(task for each in self._followers.values() for task in each.tasks)]
-            for task in tasks:
-                task.cancel()
-            for result in await asyncio.gather(*tasks, return_exceptions=True):
-                if isinstance(result, Exception) and not isinstance(result, OSError):
-                    raise result
+        ends = [self.service.closing.wait(), self._let_go.wait()]
+        tasks = [asyncio.create_task(self._talk()), *map(asyncio.create_task, ends)]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        self._is_over = True
+        for follower in self._followers.values():
+            follower.stop()
+            tasks += follower.tasks
+        for task in tasks:
+            task.cancel()
+        for result in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(result, Exception) and not isinstance(result, OSError):
+                raise result
 
     async def _talk(self) -> None:
         async for requests in self._requests():
@@ -249,9 +248,10 @@ class LineSession:
             await engine.follow(kinds)
         follower = self._followers.get(engine.name)
         if follower is None or follower.is_over:
+            self.unsubscribe(None)
             self.service.begin_stream(self.client)
-            self._counted.callback(self.service.end_stream, self.client)
-            follower = _Follower(engine.name, engine.matches.subscribe(after, kinds))
+            counted = partial(self.service.end_stream, self.client)
+            follower = _Follower(engine.name, engine.matches.subscribe(after, kinds), counted)
             follower.tasks = [asyncio.create_task(job(follower)) for job in (self._follow, self._watch)]
             self._followers[engine.name] = follower
             return
@@ -295,6 +295,7 @@ class LineSession:
             sends = self._sends
             await asyncio.sleep(_LOOK)
         self._is_over = True
+        self._let_go.set()
         self.carrier.abort()
 
     async def _send(self, data: bytes) -> None:
@@ -307,16 +308,18 @@ class LineSession:
 
 @dataclass(slots=True)
 class _Follower:
-    """The matches of one engine that the client wants, and what writes them."""
+    """The matches of one engine that the client wants, and what writes them; `uncount` is called at the end."""
 
     engine: str
     reader: Subscription[MatchEntry]
+    uncount: Callable[[], object]
     is_over: bool = False
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     def stop(self) -> None:
         """Want no more of them."""
         self.reader.close()
+        self.uncount()
         for task in self.tasks:
             task.cancel()
 

@@ -14,7 +14,7 @@ import { page } from "./page.js";
 import { divider, showPane, tabs, themes } from "./panes.js";
 import { Plan } from "./plan.js";
 import { Run } from "./run.js";
-import { begin, finish, refreshPlan, sendOne, showNode, start, step, unwatch, watch } from "./running.js";
+import { begin, refreshPlan, sendOne, showNode, start, step, unwatch, watch } from "./running.js";
 import { paintEmpty, paintRange, paintState, paintStatus, paintWelcome, stale } from "./seen.js";
 import { LANGUAGES, keep, open, openFile, openHash, setLanguage, share } from "./sessions.js";
 import { Timeline } from "./timeline.js";
@@ -157,7 +157,7 @@ function applyRepair(changes) {
 }
 
 function goToRule(rule, line = null) {
-  const found = line ?? state.rules.find((each) => String(each.id) === String(rule))?.line;
+  const found = line ?? (state.rules.find((each) => String(each.id) === String(rule)) ?? state.rules[Number(rule) - 1])?.line;
   if (matchMedia("(max-width: 799px)").matches) showPane(line ? "events" : "program");
   showInput(line ? "events" : "program");
   if (found) (line ? events.editor : editor).goTo(found);
@@ -167,7 +167,7 @@ function goToRule(rule, line = null) {
 function listen() {
   $("run").onclick = runIt;
   $("step").onclick = (event) => step(event.shiftKey);
-  $("reset").onclick = () => { if (state.watching) return; run.reset(); state.ran = 0; marks.reset(); begin(); timeline.redraw(); paintState(); paintEmpty(); };
+  $("reset").onclick = () => { if (state.watching) return; run.reset(); expressions.forget(); state.ran = 0; marks.reset(); begin(); timeline.redraw(); paintState(); paintEmpty(); };
   $("share").onclick = share;
   $("samples").onclick = () => paintWelcome($("welcome").hidden);
   const gave = () => { listEngines(state.watching); check(); };

@@ -75,8 +75,10 @@ export class Expressions {
 
   /** What the page has registered for a run goes with it. */
   forget() {
-    if (this.own !== null) call("DELETE", `/snoop/expressions/${this.own}`).catch(() => {});
+    if (this.own === null) return;
+    call("DELETE", `/snoop/expressions/${this.own}`).then(() => this.refresh()).catch(() => {});
     this.own = null;
+    $("count-expressions").textContent = "";
   }
 
   /** Register the expression, signal all rows, and show the results. */

@@ -40,7 +40,7 @@ export class Inspector {
   /** Show a record; a derived one with its explanation, as soon as the service has told it. */
   async show(record) {
     const turn = ++this.turn;
-    clear(this.host, this.head(record), record.values.length > 0 && el("dl", { class: "values" }, record.values.map(([name, value]) => [el("dt", {}, name), el("dd", {}, valueText(value))])));
+    clear(this.host, this.head(record), record.values.length > 0 && el("dl", { class: "values" }, record.values.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, valueText(value))))));
     if (!record.derived) return;
     if (record.events) return this.host.append(el("h4", {}, "Made of"), el("div", { class: "tree" }, el("ul", {}, this.contributed(record.events, [...record.parts]))));
     const place = el("div", { class: "tree", "aria-busy": "true" }, el("p", { class: "quiet" }, "…"));

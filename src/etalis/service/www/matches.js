@@ -2,7 +2,7 @@
 import { $, clear, copy, download, el, icon, note, plural, svg } from "./dom.js";
 import { swatch } from "./lanes.js";
 import { valueText } from "./rows.js";
-import { cellText } from "./times.js";
+import { cellTexts } from "./times.js";
 
 const ROW = 30, SPARKS = 24;
 
@@ -96,9 +96,10 @@ export class Matches {
     const isChosen = record.id !== null && record.id === this.chosen;
     const names = ["row", isChosen && "chosen", record.retracted && "retracted", record.gained && "gained", record.lost && "lost"].filter(Boolean).join(" ");
     const told = record.lost ? "lost" : record.gained ? "gained" : record.retracted ? "taken back" : null;
+    const [from, to] = cellTexts(record.start, record.end, this.dates(), Math.floor(this.marks.low / 86400) !== Math.floor(this.marks.high / 86400));
     const row = el("div", { class: names, role: "row", id: `row-${place}`, "aria-rowindex": place + 2, "aria-selected": String(isChosen), onclick: () => !record.lost && this.onChoose(record.id), ondblclick: () => this.onWhy() },
       el("span", { role: "gridcell", class: "number" }, record.lost ? "–" : String(record.number)),
-      el("span", { role: "gridcell", class: "time" }, cellText(record.start, record.end, this.dates(), Math.floor(this.marks.low / 86400) !== Math.floor(this.marks.high / 86400))),
+      el("span", { role: "gridcell", class: "time" }, el("span", { class: "from" }, from), to),
       el("span", { role: "gridcell", class: "event" }, swatch(this.marks.colourOf(record.kind), true), el("span", {}, record.name), told && el("em", {}, told)),
       el("span", { role: "gridcell", class: "attributes" }, record.values.map(([name, value]) => [el("i", {}, name), " ", valueText(value), "  "])),
       el("span", { role: "gridcell", class: "rule" }, record.rule ?? ""));

@@ -22,11 +22,11 @@ export class Run {
     this.scratch = false;
     this.sent = 0;
     this.taken = 0;
+    this.late = 0;
     this.closed = false;
     this.running = false;
     this.inputs = []; // marks by the number of the input
     this.byText = new Map();
-    this.records = [];
     this.numbers = new Map();
     this.plainKinds = [];
   }
@@ -68,7 +68,7 @@ export class Run {
   async close() {
     if (this.closed) return [];
     this.closed = true;
-    return this.take(await call("POST", this.path + "/close", {}), []);
+    return this.take(await call("POST", this.path + "/close", {}));
   }
 
   /** Send rows; their marks are there before the answer is. */
@@ -81,17 +81,24 @@ export class Run {
     ids.forEach((id, i) => { if (!refused.has(i)) this.inputs.push(id); });
     if (answer.rejected?.length) this.on.refused(answer.rejected.map(({ index, message }) => ({ line: rows[index]?.line ?? 1, message })));
     this.taken += answer.taken ?? 0;
-    this.late = (this.late ?? 0) + (answer.late ?? 0);
-    return this.take(answer, ids);
+    this.late += answer.late ?? 0;
+    return this.take(answer);
   }
 
+  /** Send a Parquet file, which only the service reads; what it took is asked for by its kinds. */
   async sendTable({ bytes }) {
-    const read = await call("POST", "/read", bytes, { type: "application/vnd.apache.parquet" }).catch((error) => { if (error instanceof Refused && error.status === 404) return null; throw error; });
-    if (read) for (const flat of read.rows) this.inputs.push(this.flatInput(flat));
+    const kinds = this.plainKinds.filter((kind) => kind.role === "input").map((kind) => `${kind.name}/${kind.arity}`).join();
+    const listed = (after) => call("GET", `${this.path}/matches?after=${after}&kinds=${encodeURIComponent(kinds)}`);
+    let { next } = await listed(0); // from now on inputs are listed, too
     const answer = await call("POST", this.path + "/events", bytes, { type: "application/vnd.apache.parquet" });
+    for (let found = await listed(next); found.matches.length; found = await listed(next)) {
+      for (const { match } of found.matches) this.inputs.push(this.flatInput(match));
+      next = found.next;
+    }
     this.taken += answer.taken ?? 0;
-    if (answer.rejected?.length) this.on.refused(answer.rejected.map(({ index, message }) => ({ line: 1, message: `row ${index + 1}: ${message}` })));
-    this.take(answer, []);
+    this.late += answer.late ?? 0;
+    if (answer.rejected?.length) this.on.trouble(`${answer.rejected.length} rows were refused; the first: row ${answer.rejected[0].index + 1}, ${answer.rejected[0].message}`);
+    this.take(answer);
   }
 
   received(row) {
@@ -115,11 +122,10 @@ export class Run {
   take(answer) {
     const records = [];
     for (const match of answer.matches ?? []) {
-      if (match.sign === -1) { const gone = this.retract(match); if (gone) records.push(gone); continue; }
-      records.push(this.match(match));
+      if (match.sign === -1) this.retract(match);
+      else records.push(this.match(match));
     }
-    if (records.length) { this.records.push(...records.filter((record) => !record.again)); }
-    this.on.records(records.filter((record) => !record.again));
+    this.on.records(records);
     return records;
   }
 
@@ -136,8 +142,7 @@ export class Run {
     const values = Object.entries(match).filter(([name]) => !OWN.has(name));
     const id = this.byText.get(keyOf(atomText(match.event, values.map(([, value]) => value)), match.start, match.end, true));
     const record = id === undefined ? null : this.marks.record(id);
-    if (record) { record.retracted = true; record.again = false; this.marks.version++; }
-    return null;
+    if (record) { record.retracted = true; this.marks.version++; }
   }
 
   /** The mark of an event in an explanation, or null. */

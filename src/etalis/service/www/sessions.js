@@ -23,6 +23,7 @@ export function open(given) {
   setLanguage(given.language ?? "rules", false);
   $("policy").value = given.policy ?? "";
   page.run.reset();
+  page.expressions.forget();
   page.state.ran = 0;
   page.marks.reset();
   begin();

@@ -51,11 +51,11 @@ export function spanText(start, end, dates) {
   return `${from} – ${dates && from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to}`;
 }
 
-/** An interval for a table: the day only where there are several. */
-export function cellText(start, end, dates, several) {
-  if (!dates) return spanText(start, end, false);
-  const text = (t) => { const full = timeText(t, true); return several ? full.slice(5) : full.slice(11); };
-  return start === end ? text(end) : `${text(start)} – ${timeText(start, true).slice(0, 10) === timeText(end, true).slice(0, 10) ? timeText(end, true).slice(11) : text(end)}`;
+/** An interval for a table, as its beginning (empty for a moment) and its end; the day only where there are several. */
+export function cellTexts(start, end, dates, several) {
+  const text = (t) => { const full = timeText(t, dates); return !dates ? full : several ? full.slice(5) : full.slice(11); };
+  const sameDay = dates && Math.floor(start / DAY) === Math.floor(end / DAY);
+  return start === end ? ["", text(end)] : [`${text(start)} – `, sameDay ? timeText(end, true).slice(11) : text(end)];
 }
 
 /** Ticks of an axis: at round times, each at least `room` px from the next. */

@@ -14,8 +14,8 @@ from typing import assert_never
 from etalis.language import syntax as s
 from etalis.language.lower import to_logic
 from etalis.language.read.parser import parse, parse_rule, parse_term
-from etalis.language.rules import event_rules
-from etalis.language.traversal import children, postorder
+from etalis.language.rules import event_rules, expand_any
+from etalis.language.traversal import children, postorder, rewrite
 from etalis.logic.terms.unify import Term, Variable, from_value, make_list
 from etalis.why import justification as j
 from etalis.why import why_not as w
@@ -83,7 +83,7 @@ def _part_term(part: w.AttemptPart, made: Mapping[int, Term]) -> Term:
 
 def _shaped(text: str, parts: list[tuple[w.AttemptPart, Term]]) -> Term:
     """Return the parts of an attempt under the operators of the rule, if it can be told which part is which."""
-    for pattern in (rule.pattern for rule in event_rules(parse(text))):
+    for pattern in (rewrite(rule.pattern, expand_any) for rule in event_rules(parse(text))):
         for branches in islice(_branches(pattern), _MOST_BRANCHES):
             leaves = list(_leaves(pattern, branches))
             if len(leaves) == len(parts) and all(_fits(a, part) for a, (part, _) in zip(leaves, parts, strict=True)):
