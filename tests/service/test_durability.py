@@ -16,7 +16,7 @@ import pytest
 
 from etalis.service.expressions.opening import SnoopOptions
 from etalis.service.expressions.snoop_service import SnoopSettings
-from etalis.service.host import Service
+from etalis.service.host import EngineSpec, ServedProgram, Service
 from etalis.service.store.log import ServiceLog
 from helpers.service import LINES, URL, StandingClock, served
 
@@ -270,3 +270,28 @@ def test_a_request_with_a_key_is_done_once_over_a_crash(tmp_path: Path, is_answe
 
     folder, first = asyncio.run(before())
     asyncio.run(after(folder, first))
+
+
+def test_a_program_that_was_edited_goes_on_with_its_state(tmp_path: Path) -> None:
+    more = f"{PROGRAM} d(X) <- c(X) seq a(X)."
+    other = ":- event(z(x: int)). y(X) <- z(X)."
+
+    async def run(program: str, rows: list[dict[str, object]]) -> list[str]:
+        made = ServedProgram(EngineSpec(program=program, name="e"))
+        async with served(Service(data=tmp_path / "data", public_url=URL, programs=[made])) as client:
+            for row in rows:
+                await client.post("/engines/e/events", json=row)
+            folder = tmp_path / "copy"
+            shutil.copytree(tmp_path / "data", folder)
+            found = (await client.get("/engines/e/matches?after=0")).json()["matches"]
+        shutil.rmtree(tmp_path / "data")
+        folder.rename(tmp_path / "data")
+        return [f"{each['number']} {each['match']['event']}" for each in found]
+
+    def row(name: str, at: int) -> dict[str, object]:
+        return {"event": name, "x": 1, "at": at}
+
+    assert asyncio.run(run(PROGRAM, [row("a", 1)])) == []
+    assert asyncio.run(run(more, [row("b", 2), row("a", 3)])) == ["1 c", "2 d"]
+    assert asyncio.run(run(more, [row("b", 4)])) == ["1 c", "2 d", "3 c"]
+    assert asyncio.run(run(other, [row("z", 5)])) == ["1 c", "2 d", "3 c", "4 y"]

@@ -7,13 +7,21 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from etalis.data.values import Struct
+from etalis.errors import InputError
+from etalis.runtime.lateness.watermark import Stamp
 from etalis.service.store.folder import StoreError
 from etalis.service.store.log import KEPT_SECONDS, Entry, KeptAnswer, KeptResult, KeptUnit, ServiceLog
+from etalis.service.store.plain_data import read_data, write_data
 from etalis.service.store.schema import FILE
+from etalis.temporal.event import Event, Retraction
 
 
 @pytest.fixture
@@ -192,3 +200,31 @@ def test_a_full_disk_refuses_what_was_not_written_and_no_more(log: ServiceLog) -
 
     asyncio.run(work())
     assert [e.body for e in again(log).entries()] == [b"first", b"last"]
+
+
+def test_what_has_no_form_on_disk_is_refused_and_nothing_else(log: ServiceLog) -> None:
+    async def work() -> None:
+        with pytest.raises(StoreError, match="surrogates"):
+            await log.write("a", "\ud800", b"")
+        with pytest.raises(StoreError):
+            await log.write("a", "b", b"", 1 << 70)
+        await log.write("a", "b", b"last")
+
+    asyncio.run(work())
+    assert [e.body for e in again(log).entries()] == [b"last"]
+
+
+def test_rows_come_back_as_they_were() -> None:
+    rows = [
+        ("a", 1, 2.5, "x", True, None, ["l", 1 << 80], Struct("f", (1, ("y",))), datetime(2026, 3, 2, tzinfo=UTC)),
+        {"event": "a", "at": Fraction(1, 3), "card": Decimal("2.50")}, ("b", Stamp(5, id="i", rank=2)),
+        Event("c", card="c1", at="2026-03-02T09:00:00Z"), Retraction.of(Event("d", 1, start=1, end=2)),
+    ]  # fmt: skip
+    found = read_data(write_data({"rows": rows, "data": b"\x00\xff"}))
+    assert found == {"rows": rows, "data": b"\x00\xff"}
+    assert [str(row) for row in found["rows"][3:]] == [str(row) for row in rows[3:]]
+    assert found["rows"][3].to_dict() == rows[3].to_dict()
+    with pytest.raises(InputError, match="half a character"):
+        write_data({"goal": "\ud800"})
+    with pytest.raises(InputError, match="cannot be written"):
+        write_data({"rows": [object()]})

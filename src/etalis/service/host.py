@@ -18,7 +18,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from etalis.errors import ProgramWarning
+from etalis.errors import ProgramWarning, SnapshotError
 from etalis.language.read.imports import Reader, read_nothing
 from etalis.reactive.effects.rehearsal import nowhere
 from etalis.service.access import LOCAL, OPERATOR, Client, Doorkeeper, TokenFile
@@ -93,8 +93,11 @@ class Service:
         if self.durability is not None:
             await self.durability.start()
         for program in self.programs:
-            if program.spec.name not in self._engines:
+            known = self._engines.get(program.spec.name or "")
+            if known is None:
                 await self.create(program.spec, OPERATOR, read=program.read)
+            else:
+                await self._edit(known, self._checked(replace(program.spec, name=known.name)))
         self._sweeping = asyncio.create_task(self._sweep())
         await self.snoop.start()
 
@@ -157,6 +160,30 @@ class Service:
     def reader_of(self, name: str) -> Reader:
         """Return what finds the imports of a program that the service was started with."""
         return next((program.read for program in self.programs if program.spec.name == name), read_nothing)
+
+    async def _edit(self, known: HostedEngine, spec: EngineSpec) -> None:
+        """Let an engine that was kept go on with the program of its file, if that is another one now."""
+        if self.journal is not None and (known.spec.program, known.spec.language) != (spec.program, spec.language):
+            given = write_data({"spec": asdict(spec)})
+            entry = await self.journal.log.write(known.unit, "program", given)
+            self.exchange(known, spec).entry = entry
+
+    def exchange(self, old: HostedEngine, spec: EngineSpec) -> HostedEngine:
+        """Put an engine of another program in the place of one: parts of rules that both have keep their state."""
+        told, snapshot = old.freeze_now()
+        told |= old.tell_rest()
+        old.end()
+        read = self.reader_of(old.name)
+        try:
+            made = self.make_engine(spec, read, snapshot)
+        except SnapshotError:  # they have nothing in common
+            made = self.make_engine(spec, read)
+        hosted = self.host(spec, old.owner, made)
+        hosted.thaw(told)
+        hosted.matches.keep(old.matches.kept())
+        hosted.matches.last = old.matches.last
+        self.put(hosted)
+        return hosted
 
     # engines
 

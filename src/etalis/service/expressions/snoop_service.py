@@ -27,7 +27,7 @@ from etalis.service.kept import KEPT, KEPT_SECONDS
 from etalis.service.outbound.callbacks import Callback, CallbackState, Timing
 from etalis.service.outbound.sender import Sender
 from etalis.service.problems import NotFoundError, TooManyError, UnprocessableError
-from etalis.service.store.journal import Journal
+from etalis.service.store.journal import REQUEST, Journal
 from etalis.service.worker import Actor, Worker
 from etalis.snoop import Expression, Notice, checked
 from etalis.snoop.expression import leaves, name_path, read_path
@@ -172,7 +172,8 @@ class SnoopService:
             return int(applied.answer["version"])
 
     async def submit(self, operation: op.Operation) -> Applied:
-        """Write an operation of our own, and do it."""
+        """Write an operation of our own, and do it: it belongs to no request."""
+        REQUEST.set(None)
         return await self._submit(operation, always=True)
 
     async def ask(self, question: Callable[[], T]) -> T:

@@ -36,6 +36,9 @@ class DurableHome(Protocol):
     def drop(self, engine: HostedEngine) -> None:
         """Let an engine go."""
 
+    def exchange(self, old: HostedEngine, spec: EngineSpec) -> HostedEngine:
+        """Put an engine of another program in the place of one."""
+
     def durable(self) -> dict[str, HostedEngine]:
         """Return the engines that are kept, by name."""
 
@@ -95,6 +98,9 @@ class DurableEngines:
             self._home.drop(engine)
             return None
         data = read_data(entry.body)
+        if entry.kind == "program":
+            self._home.exchange(engine, EngineSpec(**data["spec"])).entry = entry.number
+            return None
         job, answer = engine.job_again(entry.kind, data)
         answer.add_done_callback(asyncio.Future.exception)  # what was refused then is refused again
         more = True

@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
 
-from etalis.service.store.folder import StoreError, explaining
+from etalis.service.store.folder import StoreError, explaining, refusal
 
 _LARGEST = 5_000  # writes in one transaction
 
@@ -86,6 +86,8 @@ class GroupCommit:
                     raise
         except StoreError as error:
             return error
+        except (ValueError, OverflowError) as error:  # a value that SQLite has no form for
+            return refusal(self._folder, str(error))
         self.commits += 1
         return None
 

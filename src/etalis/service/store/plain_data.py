@@ -29,7 +29,11 @@ def write_data(data: Mapping[str, Any]) -> bytes:
     >>> read_data(write_data({"rows": [("a", 1, 2.5, ["x"]), Event("b", at=3)], "stamp": None}))
     {'rows': [('a', 1, 2.5, ['x']), b [3, 3]], 'stamp': None}
     """
-    return msgspec.msgpack.encode(_plain(dict(data)))
+    try:
+        return msgspec.msgpack.encode(_plain(dict(data)))
+    except UnicodeEncodeError:
+        hint = "send text in UTF-8"
+        raise InputError(Problem("E813", "half a character cannot be written into the log", hint=hint)) from None
 
 
 def read_data(body: bytes) -> dict[str, Any]:
