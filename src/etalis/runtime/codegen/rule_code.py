@@ -6,7 +6,7 @@ Everything that writes a part of the code shares this, and nothing in it writes 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 from etalis.language.attributes import Signature
@@ -101,9 +101,16 @@ class RuleCode:
 
     def reads_numbers(self) -> bool:
         """Tell whether anything asks which event is being offered."""
-        return self._has_doubles() or any(map(self.meets_itself, self.wiring.entries))
+        return self.tell_apart(self.wiring.entries)
 
-    def _has_doubles(self) -> bool:
-        """Tell whether one event may match two alternatives of an `or`."""
-        unions = [e for e in self.wiring.entries if isinstance(e.node, p.Union)]
-        return any(may_double(child, union) for union in unions for child in union.inputs)
+    def tell_apart(self, entries: Sequence[Wired]) -> bool:
+        """Tell whether some entries ask which event is being offered: one may match two alternatives of an `or`."""
+        unions = [entry for entry in entries if isinstance(entry.node, p.Union)]
+        doubles = any(may_double(child, union) for union in unions for child in union.inputs)
+        return doubles or any(map(self.meets_itself, entries))
+
+    def add(self, part: Wiring, typing: Typing) -> None:
+        """Add entries of rules that come later, with the types of what they read and make."""
+        self.wiring.add(part)
+        self._types.update((id(entry), typing.variables(entry.node)) for entry in part.entries)
+        self.floats.add(part)

@@ -19,7 +19,7 @@ from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
-from etalis.runtime.state import sort_round
+from etalis.runtime.state import Raw, sort_round
 
 Kind = tuple[str, int]
 
@@ -91,8 +91,21 @@ class EventOffer:
                 self.compiler.offer(code, leaf, parameters, "t", "t")
         else:
             rope = [code.rope] if self.rules.traced else []
-            code(f"{code.constant(process)}(({', '.join(['t', 't', 'None', *parameters, *rope])}))")
-            code.queues = True
+            self._call(code, kind, process, f"({', '.join(['t', 't', 'None', *parameters, *rope])})")
+
+    def _call(self, code: Code, kind: Kind, process: Callable[[Raw], None], raw: str) -> None:
+        """Write that an event is offered by a function, or by those that one of its attributes chooses."""
+        code.queues = True
+        index = self.compiler.indexes.get(kind)
+        only = index.only_table() if index is not None and process == index.offer else None
+        if index is None or only is None:
+            code(f"{code.constant(process)}({raw})")
+            return
+        place, takers = only
+        take = code.fresh("f")
+        code(f"{code.constant(index.mark)}.seen = True")
+        with code.block(f"for {take} in {code.constant(takers)}[{places(kind[1])[place]}]:"):
+            code(f"{take}({raw})")
 
     def _hand_out(self, output: MatchOutput, rounds: list[str]) -> None:
         """Write that what the leaves have queued, or gathered in lists each in order, is handed out."""
