@@ -97,15 +97,19 @@ class EventOffer:
         """Write that an event is offered by a function, or by those that one of its attributes chooses."""
         code.queues = True
         index = self.compiler.indexes.get(kind)
-        only = index.only_table() if index is not None and process == index.offer else None
-        if index is None or only is None:
+        if index is None or process != index.offer or (index.only is None and index.tables):
             code(f"{code.constant(process)}({raw})")
             return
-        place, takers = only
-        take = code.fresh("f")
+        take, given = code.fresh("f"), raw
         code(f"{code.constant(index.mark)}.seen = True")
-        with code.block(f"for {take} in {code.constant(takers)}[{places(kind[1])[place]}]:"):
-            code(f"{take}({raw})")
+        if index.only is None:
+            takers, given = f"{code.constant(index)}.takers", code.fresh("raw")
+            code(f"{given} = {raw}")
+        else:
+            place, by_value = index.only
+            takers = f"{code.constant(by_value)}[{places(kind[1])[place]}]"
+        with code.block(f"for {take} in {takers}:"):
+            code(f"{take}({given})")
 
     def _hand_out(self, output: MatchOutput, rounds: list[str]) -> None:
         """Write that what the leaves have queued, or gathered in lists each in order, is handed out."""

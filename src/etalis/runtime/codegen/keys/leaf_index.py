@@ -59,7 +59,10 @@ class Takers(dict[Value, tuple[Take, ...]]):
 
 
 class LeafIndex:
-    """The leaves of one kind of event by their constants; those without one are offered every event."""
+    """The leaves of one kind of event by their constants; those without one are offered every event.
+
+    `takers` are of the leaves that ask for none, `only` is the one place that is indexed, with what takes its values.
+    """
 
     def __init__(self, mark: Mark) -> None:
         self.mark = mark
@@ -91,10 +94,11 @@ class LeafIndex:
             left = [offer for offer in left if id(offer.leaf) not in self._places]
         self._open = left
         self._takers = {place: Takers(table) for place, table in self.tables.items()}
+        self.only = next(iter(self._takers.items())) if len(self._takers) == 1 else None
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        self._all = tuple(offer.take for offer in self._open)
+        self.takers = tuple(offer.take for offer in self._open)
         for takers in self._takers.values():
             takers.begin_anew(self._open)
 
@@ -134,20 +138,16 @@ class LeafIndex:
             del self.tables[place][value]
         self._takers[place].pop(value, None)
 
-    def only_table(self) -> tuple[int, Takers] | None:
-        """Return the one place that decides which leaves are offered an event, with who takes it."""
-        return next(iter(self._takers.items())) if len(self._takers) == 1 else None
-
     def offer(self, raw: Raw) -> None:
         """Offer an event to the leaves that ask for no other constants than it has."""
         self.mark.seen = True
-        only = self.only_table()
-        if only is not None:
-            for take in only[1][raw[3 + only[0]]]:
+        if self.only is not None:
+            place, takers = self.only
+            for take in takers[raw[3 + place]]:
                 take(raw)
             return
         if not self.tables:
-            for take in self._all:
+            for take in self.takers:
                 take(raw)
             return
         found = list(self._open)
