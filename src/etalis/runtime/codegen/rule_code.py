@@ -70,8 +70,9 @@ class RuleCode:
 
     def finish(self, code: Code, what: str) -> Callable[..., Any]:
         """Compile a function and keep its text for `explain`."""
-        self.sources.append((what, code.source(), code.objects))
-        return code.function()
+        text = sys.intern(code.source())  # rules of one shape have one text
+        self.sources.append((what, text, code.objects))
+        return code.function(text)
 
     def rule_of(self, entry: Wired) -> str:
         """Return the label of a rule that an entry belongs to, for messages."""

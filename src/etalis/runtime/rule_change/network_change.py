@@ -49,7 +49,8 @@ def delete_apart(rules: RuleNetwork, gone: Sequence[PlannedRule]) -> bool:
     for entry in entries:
         if isinstance(entry.node, p.Source):
             _offer_by(rules, rules.compiler.remove(entry))
-    order = dict.fromkeys(p.read_kinds(leaf.node)[0] for leaf in rules.wiring.leaves if isinstance(leaf.node, p.Source))
+    sources = [leaf.node for leaf in rules.wiring.leaves if isinstance(leaf.node, p.Source)]
+    order = dict.fromkeys((source.name, len(source.args)) for source in sources)
     rules.processors = {kind: rules.processors[kind] for kind in (*order, *(rules.processors.keys() - order))}
     keys = {entry.key for entry in entries}
     for key in [key for key in rules.memory if key != "log" and key[0] in keys]:

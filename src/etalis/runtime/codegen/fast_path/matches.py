@@ -48,9 +48,9 @@ class EventOffer:
     def write(self, output: MatchOutput, kind: Kind) -> None:
         """Write that an event is offered, and what that causes handed out: at once, where nothing else follows."""
         code, leaves, top = output.code, self.leaves.get(kind, []), len(output.code.lines)
-        heads = self.heads_of(leaves)
+        heads = self.heads_of(leaves) if self.are_few or self.reacting is not None else []
         following = [rule for rule in heads if self.follows(rule)] if self._is_written(kind) else heads
-        makers = [leaf for leaf in leaves if not _only_waits(self.compiler, leaf)]
+        makers = [leaf for leaf in leaves if not _only_waits(self.compiler, leaf)] if self.are_few else []
         is_one = len(makers) == 1 and _ends_there(self.compiler, makers[0]) and all(map(self._only_reacts, following))
         reacts = any(rule.head.hidden for rule in heads) or (is_one and bool(following))
         is_last = self._is_written(kind) and (is_one or not following)
