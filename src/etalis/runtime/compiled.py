@@ -21,7 +21,7 @@ from etalis.language.reactive.reach import done, has_effects
 from etalis.language.reactive.reactions import refuse_uncorrected
 from etalis.language.reactive.sagas import begins_to_wait, written_out
 from etalis.language.read.imports import Reader
-from etalis.language.rules import declarations, event_rules, running_rules
+from etalis.language.rules import declarations, event_rules, labelled_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
 from etalis.language.syntax import Raise, Reaction, Rule, Tree, Trigger
 from etalis.language.traversal import actions_of
@@ -173,7 +173,7 @@ class CompiledProgram:
     @cached_property
     def made_kinds(self) -> frozenset[tuple[str, int]]:
         """The kinds of the events that the rules make."""
-        return frozenset((rule.head.name, len(rule.head.args)) for rule in event_rules(self.tree))
+        return frozenset((rule.head.name, len(rule.head.args)) for rule in labelled_rules(self.tree))
 
     @cached_property
     def made_levels(self) -> Mapping[MadeAtom, int]:
