@@ -492,4 +492,7 @@ class Engine(AskedEngine):
 
     def code(self) -> str:
         """Return the generated source."""
+        if self.core.rules.is_patched:  # where rules have come or gone, what they had before is left over
+            self.core.rules.compile()
+            self.core.reopen()
         return self.core.rules.code()

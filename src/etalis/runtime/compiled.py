@@ -24,7 +24,7 @@ from etalis.language.reactive.reactions import refuse_uncorrected
 from etalis.language.reactive.sagas import begins_to_wait, written_out
 from etalis.language.read.imports import Reader
 from etalis.language.read.modules import resolve
-from etalis.language.rules import declarations, event_rules, running_rules
+from etalis.language.rules import declarations, event_rules, labelled_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
 from etalis.language.syntax import Const, Item, Raise, Reaction, Rule, SetFlag, Tree, Trigger
 from etalis.language.traversal import actions_of
@@ -188,6 +188,16 @@ class CompiledProgram:
         return find_effects(self.tree)
 
     @cached_property
+    def around_rules(self) -> Tree:
+        """The program without its event rules: what rules that come at run time are read and checked with."""
+        return Tree(tuple(item for item in self.tree.items if not isinstance(item, Rule)), self.tree.span)
+
+    @cached_property
+    def made_kinds(self) -> frozenset[tuple[str, int]]:
+        """The kinds of the events that the rules make."""
+        return frozenset((rule.head.name, len(rule.head.args)) for rule in labelled_rules(self.tree))
+
+    @cached_property
     def made_levels(self) -> Mapping[MadeAtom, int]:
         """The levels of the events that all rules of the program make (language/outer/strata.py)."""
         return find_levels(event_rules(self.tree), relations(self.settings.relations))[1]
@@ -244,7 +254,7 @@ class CompiledProgram:
 
     def check_rules(self, rules: Iterable[Rule]) -> None:
         """Check rules that come at run time beside those the program has."""
-        errors = [problem for problem in check_rules(self.tree, rules) if problem.is_error]
+        errors = [problem for problem in check_rules(self.around_rules, rules) if problem.is_error]
         if errors:
             raise ProgramError(*errors)
 

@@ -56,6 +56,7 @@ from etalis.runtime.operators.store import Doubles, count_instances
 from etalis.runtime.reactions.raising import RaisedLater
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
+from etalis.runtime.rule_change.network_change import delete_apart, insert_apart
 from etalis.runtime.state import BEGINNING, NEVER, Made, Raw, State
 from etalis.temporal.event import Event
 from etalis.temporal.relation import relations
@@ -139,6 +140,7 @@ class RuleSet:
         self.spied: set[tuple[str, int]] = set()
         self.apart = dict(label_properties(program.tree))
         self.compiled = False
+        self.is_patched = False  # whether rules have come or gone without all being compiled
         self.generation = 0
         self.numbers = 0
         self.added = 0
@@ -201,6 +203,7 @@ class RuleSet:
         """Compile all rules over the state they have."""
         if self.compiled:
             self.note_waiting()
+        self.is_patched = False
         self.wiring = Wiring([planned for planned, _ in self.rules])
         self.heads.raises = self.traced and self.acts
         planned_heads = [planned.head for planned, _ in self.rules]
@@ -251,9 +254,22 @@ class RuleSet:
         self.compiled = True
 
     def _infer_types(self) -> Typing:
-        heads = [planned.head for planned, _ in self.rules if not planned.head.hidden]
-        others = {(rule.head.name, len(rule.head.args)) for rule in event_rules(self.program.tree)}
-        elsewhere = others.union(self.heads.made).difference(head.kind for head in heads)
+        return self._types_among([planned.head for planned, _ in self.rules if not planned.head.hidden])
+
+    def infer_types_of(self, some: Sequence[PlannedRule]) -> Typing:
+        """Return the types of what some rules read and make, which are those among all rules."""
+        found = [planned.head for planned in some]
+        wanted = {kind for head in found for kind in p.read_kinds(head.body)} & self.heads.makers.keys()
+        seen: set[p.Kind] = set()
+        while wanted:
+            seen |= wanted
+            makers = [pl.head for pl, _ in self.rules if pl.head.kind in wanted and not pl.head.hidden]
+            found += makers
+            wanted = {kind for head in makers for kind in p.read_kinds(head.body)} & self.heads.makers.keys() - seen
+        return self._types_among(found)
+
+    def _types_among(self, heads: Sequence[p.Head]) -> Typing:
+        elsewhere = self.program.made_kinds.union(self.heads.made).difference(self.heads.makers)
         declared = {(name, len(s)): tuple(t for _, t in s) for name, s in self.program.signatures.items()}
         return types_event_at_a_time(heads, elsewhere, declared)
 
@@ -349,24 +365,34 @@ class RuleSet:
 
     def insert(self, rule: str | Rule) -> str:
         """Add a rule and return its label."""
-        parsed = place_in_rule(self.program.tree, parse_rule(rule) if isinstance(rule, str) else rule)
+        parsed = place_in_rule(self.program.around_rules, parse_rule(rule) if isinstance(rule, str) else rule)
         properties = [LabelProperty(label, given) for label, several in self.apart.items() for given in several]
         added = event_rules(Tree((parsed, *properties)))
         self.program.check_rules(added)
-        around = Tree((*self.program.tree.items, parsed))
-        refused = list(refuse_effects(around, self.settings)) if self.settings.corrects else []
-        refused += find_cycles([*(each for _, each in self.rules), *added], relations(self.settings.relations))
-        if refused:
-            raise ProgramError(*refused)
+        self._refuse_together(parsed, added)
+        own = Tree((*self.program.around_rules.items, parsed))  # what the rules of the program do is known
+        acts, watched = self.acts or acts_on_run(own), self.watched or reads_clock(own)
+        is_plain = (acts, watched) == (self.acts, self.watched)
         self.generation += 1
-        self.acts = self.acts or acts_on_run(around)
-        self.watched = self.watched or reads_clock(around)
-        shares = not find_effects(around)
+        self.acts, self.watched = acts, watched
+        shares = not (self.program.effects or find_effects(own))
         first = len(self.rules)
         for each in added:
             self._add(each, self._plan(each), shares)
-        self.compile()
+        if not (is_plain and insert_apart(self, [planned for planned, _ in self.rules[first:]])):
+            self.compile()
         return self.rules[first][0].head.label
+
+    def _refuse_together(self, parsed: Rule, added: Sequence[Rule]) -> None:
+        """Refuse rules that the program cannot have, or not together with those that are here."""
+        refused: list[Problem] = []
+        if self.settings.corrects:
+            refused += refuse_effects(Tree((*self.program.tree.items, parsed)), self.settings)
+        read = self.processors.keys() | {(e.name, len(e.args)) for rule in added for e in events_in(rule.pattern)}
+        if any((rule.head.name, len(rule.head.args)) in read for rule in added):  # else they are in no cycle
+            refused += find_cycles([*(each for _, each in self.rules), *added], relations(self.settings.relations))
+        if refused:
+            raise ProgramError(*refused)
 
     def delete(self, rule: str | Rule) -> int:
         """Remove the rules of a label, or equal to a rule."""
@@ -384,11 +410,15 @@ class RuleSet:
         return [pair for pair in self.rules if not pair[0].head.hidden]
 
     def _remove(self, gone: list[tuple[PlannedRule, Rule]]) -> None:
+        self._take_out(gone)
+        if not delete_apart(self, [planned for planned, _ in gone]):
+            self.compile()
+            self._forget()
+
+    def _take_out(self, gone: list[Pair]) -> None:
         self.rules = [pair for pair in self.rules if pair not in gone]
         for planned, _ in gone:
             self._end(planned)
-        self.compile()
-        self._forget()
 
     def _end(self, planned: PlannedRule) -> None:
         self.heads.kind(planned).alive = False
@@ -401,11 +431,12 @@ class RuleSet:
         self.acts = self.acts or acts_on_run(around)
         self.watched = self.watched or reads_clock(around)
         self.rules += [pair for pair in rules if pair not in self.rules]
-        self._remove([pair for pair in self.rules if pair not in rules])
+        self._take_out([pair for pair in self.rules if pair not in rules])
         self.rules = rules
         for planned, rule in rules:
             self.lives.setdefault(planned.number, self._life(rule, BEGINNING, planned.head.label))
         self.compile()
+        self._forget()
 
     def _no_rule(self, what: str) -> ProgramError:
         known = ", ".join(sorted({planned.head.label for planned, _ in self._changeable()}))

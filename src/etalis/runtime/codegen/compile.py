@@ -7,7 +7,7 @@ becomes a function of its own when reached from another probe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, assert_never
 
 from etalis.data.values import format_atom
@@ -20,6 +20,7 @@ from etalis.runtime.codegen.joins.outer import OuterJoins
 from etalis.runtime.codegen.joins.probe import JoinParts
 from etalis.runtime.codegen.joins.stores import JoinStores
 from etalis.runtime.codegen.joins.storing import Storing
+from etalis.runtime.codegen.keys.leaf_index import LeafIndex
 from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired, WiredReader
 from etalis.runtime.codegen.operators import Operators
@@ -31,6 +32,9 @@ from etalis.runtime.operators.store import Doubles
 from etalis.runtime.state import Made, Raw
 
 _NO_EVENT: frozenset[int] = frozenset()
+Text = tuple[str, str, list[Any]]  # of a function: what it does, its source, its constants
+
+MOST_TOGETHER = 4  # leaves that one function offers an event to
 
 
 class Compiler:
@@ -49,6 +53,8 @@ class Compiler:
         )  # fmt: skip
         self.operators = Operators(base, self.absences, self.tests, self.emission)
         self.outlined: dict[int, Callable[..., Any]] = {}
+        self.indexes: dict[tuple[str, int], LeafIndex] = {}
+        self.takers: dict[tuple[str, int], dict[Hashable, tuple[Callable[..., Any], Text]]] = {}  # of the fast path
 
     # leaves
 
@@ -58,25 +64,58 @@ class Compiler:
         for leaf in self.base.wiring.leaves:
             if isinstance(leaf.node, p.Source):
                 by_kind.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
+        self.leaves = by_kind
         return {kind: self.processor(kind, leaves) for kind, leaves in by_kind.items()}
 
+    def add(self, leaf: Wired) -> tuple[p.Kind, Callable[[Raw], None]]:
+        """Return the kind of a leaf that came later, and the function that offers it to all leaves of its kind."""
+        assert isinstance(leaf.node, p.Source)
+        kind = (leaf.node.name, len(leaf.node.args))
+        leaves = self.leaves.setdefault(kind, [])
+        leaves.append(leaf)
+        self.takers.pop(kind, None)
+        index = self.indexes.get(kind)
+        if index is None:
+            return kind, self.processor(kind, leaves)
+        index.add(leaf, self._offer_all(kind, [leaf]))
+        return kind, index.offer
+
+    def remove(self, leaf: Wired) -> tuple[p.Kind, Callable[[Raw], None] | None]:
+        """Return the kind of a leaf that is gone, and the function that offers it to those left, if there are any."""
+        assert isinstance(leaf.node, p.Source)
+        kind = (leaf.node.name, len(leaf.node.args))
+        leaves = self.leaves[kind] = [other for other in self.leaves[kind] if other is not leaf]
+        self.takers.pop(kind, None)
+        index = self.indexes.get(kind)
+        if not leaves:
+            del self.leaves[kind]
+            self.indexes.pop(kind, None)
+            return kind, None
+        if index is None:
+            return kind, self.processor(kind, leaves)
+        index.remove(leaf)
+        return kind, index.offer
+
     def processor(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
-        """Write the function that offers one event to its leaves, left to right."""
+        """Return the function that offers one event to its leaves, left to right; of many, to those that may match."""
+        if len(leaves) <= MOST_TOGETHER:
+            return self._offer_all(kind, leaves)
+        index = self.indexes[kind] = LeafIndex(self.base.evidence.kind(kind))
+        index.build((leaf, self._offer_all(kind, [leaf])) for leaf in leaves)
+        return index.offer
+
+    def _offer_all(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
         code = Code(["raw"])
-        if len(leaves) > 4:
-            for leaf in leaves:
-                code(f"{code.constant(self.processor(kind, [leaf]))}(raw)")
+        parameters = [f"x{i}" for i in range(kind[1])]
+        if self.base.heads.parts:
+            code.rope = "rope"
+            code(f"({', '.join(['t2', 't1', 'kind', *parameters, '*rope'])}) = raw")
+            code("rope = rope[0] if kind is None else raw")  # a derived event is a piece of what follows from it
         else:
-            parameters = [f"x{i}" for i in range(kind[1])]
-            if self.base.heads.parts:
-                code.rope = "rope"
-                code(f"({', '.join(['t2', 't1', 'kind', *parameters, '*rope'])}) = raw")
-                code("rope = rope[0] if kind is None else raw")  # a derived event is a piece of what follows from it
-            else:
-                code(f"({', '.join(['t2', 't1', '_', *parameters])}) = raw")
-            code.begin_event()
-            for leaf in leaves:
-                self.offer(code, leaf, parameters, "t1", "t2")
+            code(f"({', '.join(['t2', 't1', '_', *parameters])}) = raw")
+        code.begin_event()
+        for leaf in leaves:
+            self.offer(code, leaf, parameters, "t1", "t2")
         return self.base.finish(code, f"{format_atom(kind[0])}/{kind[1]}")
 
     def offer(self, code: Code, leaf: Wired, parameters: Sequence[str], t1: str, t2: str) -> None:

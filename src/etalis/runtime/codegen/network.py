@@ -56,12 +56,44 @@ class Wiring:
         self.leaves: list[Wired] = []
         self.entries: list[Wired] = []
         self.shared: dict[Hashable, tuple[Wired, tuple[str, ...]]] = {}
+        self.gone: list[Wired] = []  # kept, so that no other entry is taken for one of them
+        self._of_rules: dict[int, list[Wired]] = {}
+        self._owners: dict[int, int] = {}  # rules by the shared entries that were made for them
+        self._joint: set[int] = set()  # rules that have an entry in common with others
         for rule in rules:
             self._wire_rule(rule)
         self.leaves = _with_ends_first(self.leaves)
 
+    def add(self, part: Wiring) -> None:
+        """Add entries of rules that were wired by themselves, since they have nothing in common with those here."""
+        self.leaves += part.leaves
+        self.entries += part.entries
+        self.shared.update(part.shared)
+        self._of_rules.update(part._of_rules)
+        self._joint |= part._joint
+
+    def is_apart(self, rule: PlannedRule) -> bool:
+        """Tell whether a rule has no entry in common with others."""
+        return rule.number not in self._joint
+
+    def entries_of(self, rule: PlannedRule) -> list[Wired]:
+        """Return the entries that were made for a rule."""
+        return self._of_rules[rule.number]
+
+    def remove(self, rule: PlannedRule) -> list[Wired]:
+        """Take the entries of a rule out, which has them for itself, and return them."""
+        gone = self._of_rules.pop(rule.number)
+        ids = set(map(id, gone))
+        self.entries = [entry for entry in self.entries if id(entry) not in ids]
+        self.leaves = [leaf for leaf in self.leaves if id(leaf) not in ids]
+        for entry in gone:
+            self.shared.pop(entry.key, None)
+        self.gone += gone
+        return gone
+
     def _wire_rule(self, rule: PlannedRule) -> None:
         reader = WiredReader("head", rule, 0, {})
+        self._of_rules[rule.number] = []
         self._wire(rule.head.body, rule, (), reader, count_leaves(rule.head.body) if rule.shares else None)
 
     def _wire(
@@ -76,11 +108,14 @@ class Wiring:
                 entry, own_names = found
                 reader.renames = dict(zip(own_names, names, strict=True))
                 entry.readers.append(reader)
+                self._joint |= {rule.number, self._owners[id(entry)]}
                 return entry
             entry = self._new(node, key, reader)
             self.shared[key] = (entry, names)
+            self._owners[id(entry)] = rule.number
         else:
             entry = self._new(node, ("rule", rule.number, path), reader)
+        self._of_rules[rule.number].append(entry)
         for place, child in enumerate(p.children(node)):
             entry.inputs.append(
                 self._wire(child, rule, (*path, place), WiredReader("input", entry, place, {}), listened)

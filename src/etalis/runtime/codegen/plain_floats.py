@@ -25,10 +25,15 @@ class PlainFloats:
 
     def __init__(self, wiring: Wiring, types: Types, declared: Mapping[str, Signature]) -> None:
         self._types = types
+        self._declared = declared
         self._kept: dict[int, set[str]] = {}
+        self.add(wiring)
+
+    def add(self, wiring: Wiring) -> None:
+        """Look at the leaves of a wiring."""
         for leaf in wiring.leaves:
             if isinstance(leaf.node, p.Source):
-                for term, (_, kind) in zip(leaf.node.args, declared.get(leaf.node.name, ()), strict=False):
+                for term, (_, kind) in zip(leaf.node.args, self._declared.get(leaf.node.name, ()), strict=False):
                     if kind == "float" and isinstance(term, s.Var) and term.name in leaf.node.exports:
                         self._keep(leaf, term.name)
 

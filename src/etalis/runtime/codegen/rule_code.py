@@ -6,7 +6,7 @@ Everything that writes a part of the code shares this, and nothing in it writes 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 from etalis.language.attributes import Signature
@@ -71,8 +71,9 @@ class RuleCode:
 
     def finish(self, code: Code, what: str) -> Callable[..., Any]:
         """Compile a function and keep its text for `explain`."""
-        self.sources.append((what, code.source(), code.objects))
-        return code.function()
+        text = sys.intern(code.source())  # rules of one shape have one text
+        self.sources.append((what, text, code.objects))
+        return code.function(text)
 
     def rule_of(self, entry: Wired) -> str:
         """Return the label of a rule that an entry belongs to, for messages."""
@@ -102,14 +103,21 @@ class RuleCode:
 
     def reads_numbers(self) -> bool:
         """Tell whether anything asks which event is being offered."""
-        tells = any(isinstance(e.node, p.SomeOf) or "$one" in e.node.exports for e in self.wiring.entries)
-        return tells or self._has_doubles() or any(map(self.meets_itself, self.wiring.entries))
+        return self.tell_apart(self.wiring.entries)
 
-    def _has_doubles(self) -> bool:
-        """Tell whether one event may match two alternatives of an `or`."""
-        unions = [e for e in self.wiring.entries if isinstance(e.node, p.Union)]
-        return any(self.may_double(child, union) for union in unions for child in union.inputs)
+    def tell_apart(self, entries: Sequence[Wired]) -> bool:
+        """Tell whether some entries ask which event is being offered: one may match two alternatives of an `or`."""
+        tells = any(isinstance(entry.node, p.SomeOf) or "$one" in entry.node.exports for entry in entries)
+        unions = [entry for entry in entries if isinstance(entry.node, p.Union)]
+        doubles = any(self.may_double(child, union) for union in unions for child in union.inputs)
+        return tells or doubles or any(map(self.meets_itself, entries))
 
     def may_double(self, child: Wired, union: Wired) -> bool:
         """Tell whether the event that an alternative matches may match again: there once more, or in another one."""
         return may_double(child, union, joint=self.joint)
+
+    def add(self, part: Wiring, typing: Typing) -> None:
+        """Add entries of rules that come later, with the types of what they read and make."""
+        self.wiring.add(part)
+        self._types.update((id(entry), typing.variables(entry.node)) for entry in part.entries)
+        self.floats.add(part)

@@ -122,9 +122,9 @@ class Code:
         parameters = ", ".join([*self.parameters, *own])
         return f"def make({outer}):\n{before}    def f({parameters}):\n{body}\n    return f\n"
 
-    def function(self) -> Callable[..., Any]:
-        """Compile the function and bind its objects."""
-        return _sharing(make_function(self.source(), self.objects), self.shared)
+    def function(self, text: str | None = None) -> Callable[..., Any]:
+        """Compile the function, whose text may be known already, and bind its objects."""
+        return _sharing(make_function(self.source() if text is None else text, self.objects), self.shared)
 
 
 def _sharing(function: Callable[..., Any], shared: Mapping[str, CellType]) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
-from etalis.runtime.state import sort_round
+from etalis.runtime.state import Raw, sort_round
 
 Kind = tuple[str, int]
 
@@ -48,9 +48,9 @@ class EventOffer:
     def write(self, output: MatchOutput, kind: Kind) -> None:
         """Write that an event is offered, and what that causes handed out: at once, where nothing else follows."""
         code, leaves, top = output.code, self.leaves.get(kind, []), len(output.code.lines)
-        heads = self.heads_of(leaves)
+        heads = self.heads_of(leaves) if self.are_few or self.reacting is not None else []
         following = [rule for rule in heads if self.follows(rule)] if self._is_written(kind) else heads
-        makers = [leaf for leaf in leaves if not _only_waits(self.compiler, leaf)]
+        makers = [leaf for leaf in leaves if not _only_waits(self.compiler, leaf)] if self.are_few else []
         is_one = len(makers) == 1 and _ends_there(self.compiler, makers[0]) and all(map(self._only_reacts, following))
         reacts = any(rule.head.hidden for rule in heads) or (is_one and bool(following))
         is_last = self._is_written(kind) and (is_one or not following)
@@ -91,8 +91,25 @@ class EventOffer:
                 self.compiler.offer(code, leaf, parameters, "t", "t")
         else:
             rope = [code.rope] if self.rules.traced else []
-            code(f"{code.constant(process)}(({', '.join(['t', 't', 'None', *parameters, *rope])}))")
-            code.queues = True
+            self._call(code, kind, process, f"({', '.join(['t', 't', 'None', *parameters, *rope])})")
+
+    def _call(self, code: Code, kind: Kind, process: Callable[[Raw], None], raw: str) -> None:
+        """Write that an event is offered by a function, or by those that one of its attributes chooses."""
+        code.queues = True
+        index = self.compiler.indexes.get(kind)
+        if index is None or process != index.offer or (index.only is None and index.tables):
+            code(f"{code.constant(process)}({raw})")
+            return
+        take, given = code.fresh("f"), raw
+        code(f"{code.constant(index.mark)}.seen = True")
+        if index.only is None:
+            takers, given = f"{code.constant(index)}.takers", code.fresh("raw")
+            code(f"{given} = {raw}")
+        else:
+            place, by_value = index.only
+            takers = f"{code.constant(by_value)}[{places(kind[1])[place]}]"
+        with code.block(f"for {take} in {takers}:"):
+            code(f"{take}({given})")
 
     def _hand_out(self, output: MatchOutput, rounds: list[str]) -> None:
         """Write that what the leaves have queued, or gathered in lists each in order, is handed out."""

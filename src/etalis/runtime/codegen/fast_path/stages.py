@@ -144,10 +144,7 @@ class FastPath:
         code, takers = source.code, {}
         for kind in self.hot:
             if kind[1] == arity:
-                taker = self._called([*places(arity), "t", "given"])
-                self._take(taker, kind, log)
-                label = self.records.labels.get(kind[0], kind[0])
-                takers[label] = self.compiler.base.finish(taker.code, f"take {format_atom(kind[0])}/{arity}")
+                takers[self.records.labels.get(kind[0], kind[0])] = self._taker(kind, log)
         with code.block("try:"):
             code(f"take = {code.constant(takers.get)}(name)")
         with code.block("except TypeError:"):  # no name at all
@@ -159,6 +156,21 @@ class FastPath:
             with code.block(f"if found or {code.constant(self.state.queue)}{self.matches.more(code)}:"):
                 code.add(source.all_of(f"found + {code.constant(self.matches.settle)}()"))
             code(source.done)
+
+    def _taker(self, kind: Kind, log: Log | None) -> Callable[..., Any]:
+        """Return the function that takes the events of a kind, written once while the rules that read them stay."""
+        base, key = self.compiler.base, (self.goes_on, self.matches.are_few)
+        kept = self.compiler.takers.setdefault(kind, {})
+        if key in kept and log is None and not self.passes_time:
+            function, text = kept[key]
+            base.sources.append(text)
+            return function
+        taker = self._called([*places(kind[1]), "t", "given"])
+        self._take(taker, kind, log)
+        function = base.finish(taker.code, f"take {format_atom(kind[0])}/{kind[1]}")
+        if log is None and not self.passes_time:
+            kept[key] = function, base.sources[-1]
+        return function
 
     def _begin(self, source: Taker) -> None:
         """Write that time reaches an event, after all that is due before it, and that the event gets its numbers."""

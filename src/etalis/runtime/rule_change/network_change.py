@@ -1,0 +1,76 @@
+"""A rule that comes or goes: wired, typed and compiled for itself, the rest of the rule set as it was.
+
+Law: the engine is the one that compiling all rules over the same state would give; `independence` says when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from etalis.plan import algebra as p
+from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
+from etalis.runtime.rule_change.independence import RuleNetwork, may_come, may_go
+from etalis.runtime.state import Raw
+
+Change = tuple[p.Kind, Callable[[Raw], None] | None]  # of events, and what offers them to the rules now
+
+MOST_GONE = 1_000  # entries; after so many, all rules are compiled anew once, which frees them
+
+
+def insert_apart(rules: RuleNetwork, added: Sequence[PlannedRule]) -> bool:
+    """Compile rules that come; tell whether that could be done without the others."""
+    part = Wiring(list(added))
+    if not may_come(rules, added, part):
+        return False
+    compiler, heads = rules.compiler, rules.heads
+    heads.makers.update(rule.head.kind for rule in added)
+    compiler.base.add(part, rules.infer_types_of(added))
+    for leaf in part.leaves:
+        _offer_by(rules, compiler.add(leaf))
+    for rule in added:
+        heads.kind(rule)
+        rules.listened.add(rule.head.kind)
+    rules.listened.update(kind for rule in added for kind in p.read_kinds(rule.head.body))
+    rules.is_patched = True
+    return True
+
+
+def delete_apart(rules: RuleNetwork, gone: Sequence[PlannedRule]) -> bool:
+    """Take out rules that go, and what waits in them; tell whether that could be done without the others."""
+    if not may_go(rules, gone):
+        return False
+    entries: list[Wired] = []
+    for rule in gone:
+        entries += rules.wiring.remove(rule)
+        rules.heads.makers[rule.head.kind] -= 1
+        if not rules.heads.makers[rule.head.kind]:
+            del rules.heads.makers[rule.head.kind]
+            rules.listened.discard(rule.head.kind)
+    for entry in entries:
+        if isinstance(entry.node, p.Source):
+            _offer_by(rules, rules.compiler.remove(entry))
+    sources = [leaf.node for leaf in rules.wiring.leaves if isinstance(leaf.node, p.Source)]
+    order = dict.fromkeys((source.name, len(source.args)) for source in sources)
+    rules.processors = {kind: rules.processors[kind] for kind in (*order, *(rules.processors.keys() - order))}
+    keys = {entry.key for entry in entries}
+    for key in [key for key in rules.memory if key != "log" and key[0] in keys]:
+        del rules.memory[key]
+    rules.is_patched = True
+    return len(rules.wiring.gone) <= MOST_GONE
+
+
+def _offer_by(rules: RuleNetwork, change: Change) -> None:
+    """Let events of a kind, received or made, come to the rules by another function."""
+    kind, process = change
+    if process is None:
+        del rules.processors[kind]
+        if kind not in rules.heads.makers:
+            rules.listened.discard(kind)
+    elif rules.processors.get(kind) is process:
+        return
+    else:
+        rules.processors[kind] = process
+    if kind in rules.heads.makers:
+        for planned, _ in rules.rules:
+            if planned.head.kind == kind and not planned.head.hidden:
+                rules.heads.kind(planned).feeds = process

@@ -1,0 +1,109 @@
+"""Rules that come and go one by one leave the others alone, and events find theirs by their constants."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+import etalis
+from etalis.engine import Engine
+from etalis.runtime.rule_change import network_change
+from etalis.runtime.ruleset import RuleSet
+
+TICKS = ":- event(tick(sym: string, price: float)).\n"
+
+
+def alerts(*numbers: int) -> list[str]:
+    return [f"r{n} rule: alert{n}(P) <- tick('S{n}', P) where P > 900.0" for n in numbers]
+
+
+def program(*rules: str) -> Engine:
+    return etalis.compile(TICKS + "".join(f"{rule}.\n" for rule in rules)).engine()
+
+
+def shown(found: Any) -> list[str]:
+    return [str(event) for event in found]
+
+
+def whole(_: RuleSet) -> None:
+    raise AssertionError("all rules were compiled")
+
+
+def test_a_rule_that_nobody_reads_comes_and_goes_by_itself() -> None:
+    engine = program(*alerts(*range(10)), "pair(X, Y) <- (a(X) seq b(Y)) within 10")
+    engine.push("a", 1, at=1)
+    kept = dict(engine.core.rules.memory)
+    with patch.object(RuleSet, "compile", whole):
+        for rule in (*alerts(10, 11, 12), "other(X, Y) <- (a(X) seq b(Y)) within 10"):
+            engine.insert_rule(rule)
+        assert shown(engine.push("tick", "S11", 950.0, at=2)) == ["alert11(950.0) [2, 2]"]
+        engine.delete_rule("r11")
+        engine.delete_rule("r3")
+        assert shown(engine.push("tick", "S11", 950.0, at=3)) == shown(engine.push("tick", "S3", 950.0, at=3)) == []
+        assert shown(engine.push("tick", "S12", 950.0, at=3)) == ["alert12(950.0) [3, 3]"]
+        assert shown(engine.push("b", 2, at=4)) == ["pair(1, 2) [1, 4]"]  # the new rule saw no a(1)
+    assert all(engine.core.rules.memory[key] is part for key, part in kept.items())
+
+
+def test_state_of_a_rule_that_goes_is_dropped() -> None:
+    engine = program("two(X, Y) <- (a(X) seq c(Y)) within 10")
+    label = engine.insert_rule("pair(X, Y) <- (a(X) seq b(Y)) within 10")
+    engine.push("a", 1, at=1)
+    assert engine.waiting() == 2
+    with patch.object(RuleSet, "compile", whole):
+        engine.delete_rule(label)
+    assert engine.waiting() == 1
+    assert engine.push("b", 2, at=2) == ()
+    assert shown(engine.push("c", 3, at=3)) == ["two(1, 3) [1, 3]"]
+
+
+def test_a_rule_whose_events_are_read_changes_its_readers() -> None:
+    engine = program("hot(P) <- loud(P)", "x(P) <- tick('S1', P)")
+    engine.insert_rule("loud(P) <- tick('S2', P)")
+    assert shown(engine.push("tick", "S2", 950.0, at=1)) == ["loud(950.0) [1, 1]", "hot(950.0) [1, 1]"]
+    engine.delete_rule("loud(P) <- tick('S2', P)")
+    assert engine.push("tick", "S2", 950.0, at=2) == ()
+
+
+@pytest.mark.parametrize("kinds", ["one", "many"])
+def test_code_shows_the_rules_that_are_there(kinds: str) -> None:
+    name = "tick" if kinds == "one" else "tick{n}"
+    rules = [f"r{n} rule: m{n}(P) <- {name.format(n=n)}('S{n}', P)" for n in range(30)]
+    changed, fresh = program(*rules[:20], *rules[20:25]), program(*rules[:10], *rules[20:])
+    for rule in rules[25:]:
+        changed.insert_rule(rule)
+    for n in range(10, 20):
+        changed.delete_rule(f"r{n}")
+    row = (name.format(n=27), "S27", 1.5)
+    assert shown(changed.push(*row, at=1)) == shown(fresh.push(*row, at=1)) == ["m27(1.5) [1, 1]"]
+    assert changed.code() == fresh.code()
+    assert shown(changed.push(*row, at=2)) == ["m27(1.5) [2, 2]"]
+
+
+def test_memory_of_rules_that_go_is_freed() -> None:
+    engine = program(*alerts(*range(10)))
+    with patch.object(network_change, "MOST_GONE", 20):
+        for n in range(10, 60):
+            engine.insert_rule(alerts(n)[0])
+            engine.delete_rule(f"r{n}")
+    rules = engine.core.rules
+    assert len(rules.wiring.gone) <= 20
+    assert len(rules.sources) < 60
+    assert shown(engine.push("tick", "S5", 950.0, at=1)) == ["alert5(950.0) [1, 1]"]
+
+
+def test_an_event_comes_to_the_leaves_of_its_constants_in_their_order() -> None:
+    rules = [f"r{n} rule: same(1) <- a({value}, Y)" for n, value in enumerate(("x", "1", "1.0", "f(1)", "[1]", "Z"))]
+    rules += [f"q{n} rule: m{n}(X) <- a(X, {n})" for n in range(10)]
+    rules += [f"p{n} rule: n{n}(Y) <- a({n}, Y)" for n in range(10)]
+    engine = program(*rules)
+    index = engine.core.rules.compiler.indexes["a", 2]
+    assert list(index.tables) == [0, 1]
+    assert shown(engine.push("a", 1, 3, at=1)) == ["m3(1) [1, 1]", "n1(3) [1, 1]", "same(1) [1, 1]"]
+    assert shown(engine.push("a", 1.0, 30, at=2)) == ["same(1) [2, 2]"]
+    found = [engine.push("a", x, "no", at=3) for x in ("x", 1, 1.0, (1,), "y")]
+    assert [[event.rule for event in events if event.name == "same"] for events in found] == [["r0"], [], [], [], []]
+    engine.delete_rule("r0")
+    assert [event.rule for event in engine.push("a", "x", "no", at=4)] == ["r5"]
