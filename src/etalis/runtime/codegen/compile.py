@@ -20,7 +20,7 @@ from etalis.runtime.codegen.joins.outer import OuterJoins
 from etalis.runtime.codegen.joins.probe import JoinParts
 from etalis.runtime.codegen.joins.stores import JoinStores
 from etalis.runtime.codegen.joins.storing import Storing
-from etalis.runtime.codegen.keys.leaf_index import LeafIndex
+from etalis.runtime.codegen.keys.constant_index import ConstantIndex
 from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired, WiredReader
 from etalis.runtime.codegen.operators import Operators
@@ -53,7 +53,7 @@ class Compiler:
         )  # fmt: skip
         self.operators = Operators(base, self.absences, self.tests, self.emission)
         self.outlined: dict[int, Callable[..., Any]] = {}
-        self.indexes: dict[tuple[str, int], LeafIndex] = {}
+        self.indexes: dict[tuple[str, int], ConstantIndex] = {}
         self.takers: dict[tuple[str, int], dict[Hashable, tuple[Callable[..., Any], Text]]] = {}  # of the fast path
 
     # leaves
@@ -100,7 +100,7 @@ class Compiler:
         """Return the function that offers one event to its leaves, left to right; of many, to those that may match."""
         if len(leaves) <= MOST_TOGETHER:
             return self._offer_all(kind, leaves)
-        index = self.indexes[kind] = LeafIndex(self.base.evidence.kind(kind))
+        index = self.indexes[kind] = ConstantIndex(self.base.evidence.kind(kind))
         index.build((leaf, self._offer_all(kind, [leaf])) for leaf in leaves)
         return index.offer
 

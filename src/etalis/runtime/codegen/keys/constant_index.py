@@ -58,7 +58,7 @@ class Takers(dict[Value, tuple[Take, ...]]):
         self._all_open = tuple(offer.take for offer in open_to_all)
 
 
-class LeafIndex:
+class ConstantIndex:
     """The leaves of one kind of event by their constants; those without one are offered every event.
 
     `takers` are of the leaves that ask for none, `only` is the one place that is indexed, with what takes its values.
