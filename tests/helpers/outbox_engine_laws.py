@@ -6,7 +6,7 @@ Definition 24.49.
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -48,9 +48,9 @@ class World:
     def restore(self, **options: Any) -> tuple[etalis.Engine, Any]:
         return self.outbox.restore(self.program, **options)
 
-    def deliver(self, seconds: float = 0) -> list[str]:
+    def deliver(self, seconds: float = 0, order: Literal["transaction", "all"] = "transaction") -> list[str]:
         self.clock.now += seconds
-        self.outbox.deliver(self.program, once=True, clock=self.clock, wait=self.clock.wait)
+        self.outbox.deliver(self.program, once=True, clock=self.clock, wait=self.clock.wait, order=order)
         return self.desk.taken()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 import etalis
@@ -13,6 +15,12 @@ RENT = """
 rent rule: on want(C, I)
   do ins(held(I, C)) seq effect(book(C, 1)) seq await(paid(C, N) within 10) seq effect(ship(I, N))
   undo del(held(I, C)).
+"""
+
+TWICE = """
+rent rule: on want(C, I)
+  do effect(book(C, 1)) seq await(paid(C, N) within 10) seq effect(book(C, N)) seq await(sent(I) within 10) seq LAST
+  undo effect(ship(I, 0)).
 """
 
 
@@ -99,6 +107,34 @@ class OutboxSagaLaws:
         engine.commit(1)
         assert engine.query("held(I, C)") == []
         assert rental.deliver() == ["unbook(ann, 1)"]
+        assert engine.transactions() == ()
+
+    @pytest.mark.parametrize("order", ["transaction", "all"])
+    @pytest.mark.parametrize("last", ["skip", "abort", "effect(fail(I))"])
+    def test_what_undo_does_outside_comes_behind_all_compensations(
+        self, outbox: Outbox, last: str, order: Literal["transaction", "all"]
+    ) -> None:
+        """At the end of a wait, where what follows has no execution, and where it is not delivered."""
+        world = World(outbox, TWICE.replace("LAST", last))
+        world.program.effect("fail", world.desk.function("fail"), retries=0, arity=1)
+        world.desk.refuse("fail")
+        world.desk.fail("unbook", times=1)
+        engine = world.engine()
+        engine.push("want", "ann", "car", at=1)
+        engine.push("paid", "ann", 7, at=2)
+        engine.commit(1)
+        assert world.deliver(order=order) == ["book(ann, 1)", "book(ann, 7)"]
+        if last == "skip":
+            engine.advance(to=20)
+        else:
+            engine.push("sent", "car", at=3)
+        engine.commit(2)
+        if last.startswith("effect"):
+            assert world.deliver(order=order) == ["fail(car)"]
+            engine.commit(2)
+        assert world.deliver(order=order) == ["unbook(ann, 7)"]
+        assert world.deliver(1, order=order) == ["unbook(ann, 7)", "unbook(ann, 1)", "ship(car, 0)"]
+        engine.commit(3)
         assert engine.transactions() == ()
 
     def test_without_an_undo_what_has_changed_is_left_to_a_person(self, outbox: Outbox) -> None:

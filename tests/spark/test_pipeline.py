@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+import etalis
 from etalis.errors import InputError
 from etalis.pipeline import check_pipeline, drain_pipeline, run_pipeline
 from etalis.pipeline.figures import Figures, read_figures
+from helpers.receivers import HttpDesk
 
 pytestmark = pytest.mark.spark
 
@@ -295,3 +297,43 @@ def test_times_as_text(spark: Any, folder: Path) -> None:
     figures = drain_pipeline(check_pipeline(folder / "p.toml"), spark=spark)
     assert (figures.rows, figures.causes) == (24, {"time": 1})
     assert pairs(spark.read.parquet(str(folder / "out")).collect()) == EXPECTED
+
+
+REACTIONS = """:- event(a(x: int, k: string)).
+:- event(b(x: int, k: string)).
+:- state seen/2 key 1.
+tell rule: on a(X, K) do (seen(K, Old) -> set(seen(K, X)) ; ins(seen(K, X))) seq effect(send(K, X)).
+pair(X, Y) <- a(X, K) seq b(Y, K).
+"""
+EFFECTS = '[[sink]]\nformat = "effects"\npath = "effects"\naddress = "sqlite:///box.db"\n'
+
+
+def test_effects_are_delivered_once_by_way_of_an_outbox(spark: Any, folder: Path) -> None:
+    """Over history twice, then as a stream beside other results, in batches: each has the keys of one engine."""
+    (folder / "p.etalis").write_text(REACTIONS)
+    lines: list[str] = []
+    one = etalis.compile(REACTIONS, name="p").engine(effects=etalis.effects.recording(lines.append))
+    for row in ROWS:
+        one.push(row["type"], row["x"], row["k"], at=row["ts"])
+    expected, made = sorted(json.loads(line)["key"] for line in lines), list[str]()
+
+    def keep(_k: str, _x: int, *, key: str) -> None:
+        made.append(key)
+
+    text = '[program]\nfiles = "p.etalis"\n' + source(format="json", path="in", schema=SCHEMA) + EFFECTS
+    for _ in range(2):
+        (folder / "p.toml").write_text(text)
+        run_pipeline(check_pipeline(folder / "p.toml"), spark=spark)
+        etalis.Outbox(f"sqlite:///{folder / 'box.db'}").deliver({"send": keep}, once=True)
+    assert sorted(made) == expected
+    desk = HttpDesk()
+    stream = text.replace('"sqlite:///box.db"', f'"{desk.url}"').replace('"effects"\na', '"made"\na')
+    stream = stream.replace("[[sink]]", "options = { maxFilesPerTrigger = 1 }\n[[sink]]")
+    stream += '[[sink]]\nformat = "parquet"\npath = "out"\n[run]\ntrigger = "available_now"\ncheckpoint = "state"\n'
+    try:
+        (folder / "p.toml").write_text(stream)
+        drain_pipeline(check_pipeline(folder / "p.toml"), spark=spark)
+    finally:
+        desk.close()
+    assert sorted(request.key for request in desk.requests) == expected
+    assert spark.read.parquet(str(folder / "out")).count() > 0

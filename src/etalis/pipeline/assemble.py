@@ -77,7 +77,9 @@ def _compile(pipeline: Pipeline, texts: Texts, problems: list[Problem]) -> Compi
     try:
         # Imports are looked for beside the first file.
         folder = Path(texts[0][0]).parent
-        return compile_text(whole, texts[0][0], read_below(folder), str(folder), flags=flags)
+        program = compile_text(whole, texts[0][0], read_below(folder), str(folder), flags=flags)
+        program.name = pipeline.name
+        return program
     except ProgramError as error:
         problems += [_place(pipeline, problem, texts) for problem in error.problems]
         return None

@@ -21,6 +21,7 @@ from etalis.pipeline.places import Path as Key
 from etalis.pipeline.spec import Pipeline, RunPart, SinkPart, SourcePart, read_draft
 from etalis.pipeline.values import AVAILABLE_NOW
 from etalis.runtime.compiled import CompiledProgram
+from etalis.spark.effect_rows import has_effects
 from etalis.spark.plan.detection import plan_detection
 from etalis.tables.plan import ResultForm
 from etalis.tables.schema import Options, TableSchema
@@ -58,6 +59,7 @@ def check_pipeline(path: str | Path) -> Checked:
     open_questions: list[str] = []
     if program is not None and is_whole:
         problems += _column_problems(Checked(pipeline, program, (), ()), open_questions)
+        problems += _effect_problems(pipeline, program)
     if problems:
         raise InputError(*sorted(problems, key=lambda problem: _place(pipeline, problem)))
     assert program is not None
@@ -81,7 +83,7 @@ def _format_problems(pipeline: Pipeline) -> Iterator[Problem]:
             yield pipeline.problem("E705", message, ("source", i, "event_column"), "give one of them")
     for i, sink in enumerate(pipeline.sinks):
         yield from _key_problems(pipeline, sink, ("sink", i))
-    if len({sink.envelope for sink in pipeline.sinks}) > 1:
+    if len({sink.envelope for sink in pipeline.sinks if not CONNECTORS[sink.format].takes_effects}) > 1:
         hint = "say it in all of them, or in none"
         yield pipeline.problem("E705", "some sinks have envelope = true, others not", ("sink", 0), hint)
     if len({source.order is None for source in pipeline.sources}) > 1:
@@ -182,6 +184,18 @@ def _place_problems(pipeline: Pipeline) -> Iterator[Problem]:
             yield pipeline.problem("E705", f"two sinks write to {target}", ("sink", i), "give each its own")
         seen |= set() if target is None else {target}
         yield from connector.check_sink(pipeline, sink, ("sink", i))
+
+
+def _effect_problems(pipeline: Pipeline, program: CompiledProgram) -> Iterator[Problem]:
+    """Yield what does not fit between the effects of a program and the sinks; a stream keeps them beside its state."""
+    made = has_effects(program.tree)
+    takers = [i for i, sink in enumerate(pipeline.sinks) if CONNECTORS[sink.format].takes_effects]
+    if takers and not made:
+        hint = "an action makes one: effect(name(...))"
+        yield pipeline.problem("E705", "no reaction of the program has an effect", ("sink", takers[0], "format"), hint)
+    if made and not takers and not pipeline.run.is_stream:
+        hint = 'say where they go: a [[sink]] with format = "effects"'
+        yield pipeline.problem("E703", "reactions of the program have effects", ("sink",), hint)
 
 
 def _column_problems(checked: Checked, open_questions: list[str]) -> list[Problem]:

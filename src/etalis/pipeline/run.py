@@ -23,6 +23,7 @@ from etalis.pipeline.values import AVAILABLE_NOW
 from etalis.spark import SparkProgram
 from etalis.spark.counters import observed_events, read_observed
 from etalis.spark.durations import to_duration
+from etalis.spark.effect_rows import clear_shards
 from etalis.spark.local_session import active_session, check_pyspark, session
 from etalis.spark.plan.detection import plan_detection
 from etalis.spark.stream.restart import query_of
@@ -147,6 +148,8 @@ def run_once(setup: Setup) -> bool:
     counted = {event: df.observe(inputs[event], *observed_events(plan)) for (event, df), plan in both}
     letters = None if pipeline.dead_letters is None else pipeline.dead_letters.path
     before = count_letters(letters)
+    if pipeline.effects is not None:
+        clear_shards(pipeline.effects)
     bounds = {"rejected": letters, "ahead": pipeline.run.ahead, "max_rejected": pipeline.run.max_rejected}
     results = observe_rules(_detect(setup, counted, **bounds), setup.rules, matches)
     targets = _targets(setup, frames)
@@ -176,7 +179,7 @@ def _detect(setup: Setup, frames: dict[str | None, Any], **streaming: Any) -> An
     form = common_form(setup.pipeline.sinks)
     return SparkProgram(setup.checked.program, setup.spark).detect(
         frames, time=options.time, event=options.event, order=options.order, unit=options.unit, shards=run.shards,
-        select=form.select, envelope=form.envelope, **streaming,
+        select=form.select, envelope=form.envelope, effects=setup.pipeline.effects, **streaming,
     )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ class Target:
 
 def common_form(sinks: Sequence[SinkPart]) -> ResultForm:
     """Return the form in which results are detected so that all sinks can take theirs."""
-    if sinks[0].envelope:
+    if any(sink.envelope for sink in sinks):
         return ResultForm(envelope=True)
     return ResultForm(select=sinks[0].event) if len(sinks) == 1 else ResultForm()
 

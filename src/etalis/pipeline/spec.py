@@ -34,6 +34,7 @@ class ProgramPart:
 
     files: tuple[str, ...]
     policy: str | None = None
+    name: str | None = None
     flags: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -146,6 +147,17 @@ class Pipeline:
         """Whether any source tells start and end."""
         return any(len(source.time) == 2 for source in self.sources)
 
+    @property
+    def name(self) -> str:
+        """By which the keys of effects and outboxes know it, wherever its files are."""
+        return self.program.name or self.path.stem
+
+    @property
+    def effects(self) -> str | None:
+        """The folder for the effects of reactions, of which a sink reads them."""
+        taken = (sink.keys.get("path") for sink in self.sinks if CONNECTORS[sink.format].takes_effects)
+        return next(taken, None)
+
     def problem(self, code: str, message: str, key: Key, hint: str | None = None) -> Problem:
         """Return a finding about a key of the file."""
         return Problem(code, message, self.places.find(key), hint)
@@ -173,9 +185,10 @@ def sections() -> Mapping[str, Section]:
         "max_rejected": v.BOUND, "allow_dropped": v.YES_NO,
     }  # fmt: skip
     knowledge = {"name": v.TEXT, "path": v.PLACE, "columns": v.COLUMNS, "refreshed": v.REFRESHED}
+    program = {"files": v.PLACES, "policy": v.one_of(*POLICIES), "name": v.TEXT, "flags": v.FLAGS}
     spark = {"master": v.TEXT, "cores": v.COUNT, "memory": v.TEXT, "jars": v.PLACES, "options": v.OPTIONS}
     return {
-        "program": (ProgramPart, False, {"files": v.PLACES, "policy": v.one_of(*POLICIES), "flags": v.FLAGS}),
+        "program": (ProgramPart, False, program),
         "source": (SourcePart, True, source),
         "knowledge": (KnowledgePart, True, knowledge),
         "sink": (SinkPart, True, sink),

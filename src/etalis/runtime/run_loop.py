@@ -151,6 +151,15 @@ class RunLoop:
             self.settle(out)
         return tuple([new_event(Event, raw) for raw in out]) if out else ()
 
+    def settle_rest(self) -> tuple[Event, ...]:
+        """Process what follows from a reaction that has had its turn; return what is reported."""
+        assert self.reactor is not None
+        out: list[Raw] = []
+        self.made = 0
+        self.reactor.begin(1)
+        self.settle(out)
+        return tuple([new_event(Event, raw) for raw in out])
+
     def _settle_queue(self, out: list[Raw]) -> int:
         """Process what is queued, of rules that tell no event from another; return how many events there were."""
         queue, most = self.state.queue, self.most

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import fs
 
 from etalis.language import syntax as s
 from etalis.language.traversal import actions_of, walk_action
@@ -66,11 +67,36 @@ def write_shard(folder: str, shard: int, table: Any) -> None:
     write_table(files, f"{root}/shard-{shard}.parquet", table)
 
 
+def clear_shards(folder: str) -> None:
+    """Remove what a batch job has left, whose shards may be others the next time."""
+    files, root = open_folder(folder)
+    for path in _files(files, root, "shard-"):
+        files.delete_file(path)
+
+
+def read_batch(folder: str, begin: str, batch: int) -> Sequence[dict[str, Any]]:
+    """Return the effects of one batch, as `read_effects` does, of files whose names begin in some way."""
+    files, root = open_folder(folder)
+    paths = _files(files, root, begin)
+    return _read(files, paths, batch) if paths else []
+
+
 def read_effects(folder: str) -> Sequence[dict[str, Any]]:
     """Return all effects in a folder, each key once, in the order of transactions and of their paths."""
     files, root = open_folder(folder)
+    return _read(files, root)
+
+
+def _files(files: Any, root: str, begin: str) -> list[str]:
+    """Return the files of a folder, which need not be there, whose names begin in some way."""
+    found = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
+    return sorted(each.path for each in found if each.base_name.startswith(begin) and each.extension == "parquet")
+
+
+def _read(files: Any, paths: str | list[str], batch: int | None = None) -> Sequence[dict[str, Any]]:
     from pyarrow import dataset
 
-    rows = dataset.dataset(root, filesystem=files, format="parquet", schema=EFFECTS).to_table().to_pylist()
+    table = dataset.dataset(paths, filesystem=files, format="parquet", schema=EFFECTS)
+    rows = table.to_table(filter=None if batch is None else dataset.field("batch") == batch).to_pylist()
     found = {row["key"]: row for row in rows}
     return sorted(found.values(), key=lambda row: (row["end"], row["start"], row["transaction"], row["position"]))

@@ -52,6 +52,7 @@ class Connector:
     write_part: Callable[[Any, SinkPart, Pipeline, int], None] | None = None  # with the number of the batch
     open_stream: Callable[[Any, SinkPart, Pipeline], Any] | None = None  # the writer of a stream
     start: Callable[[Any, SinkPart], Any] = lambda writer, _: writer.start()
+    takes_effects: bool = False  # not results, but the effects that shards write into the folder `path`
     target: str | None = None  # the key that no two sinks may share
     check_sink: Callable[[Pipeline, SinkPart, Key], Iterable[Problem]] = lambda *_: ()
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from etalis.data.values import Value
-from etalis.reactive.effects.transaction import Transaction
+from etalis.data.values import Struct, Value
+from etalis.reactive.effects.transaction import Branch, Cause, Transaction
 
 SAGA = "saga"  # what the cells of one begin with
 
@@ -33,6 +33,21 @@ class Saga:
     def is_open(self) -> bool:
         """Whether it waits, or has effects that are not delivered yet."""
         return bool(self.mark) or any(each.state == "open" for each in self.transactions)
+
+
+def saga_name(
+    label: str, number: int, branch: Branch, interval: tuple[int, int], match: int, bindings: tuple[Value, ...]
+) -> Struct:  # fmt: skip
+    """Return what the saga is called that a match begins."""
+    return Struct(SAGA, (label, number, branch, *interval, match, bindings))
+
+
+def action_of(cause: Cause) -> Value:
+    """Return what all transactions of one action have in common: the name of the saga that they are, or would be."""
+    first = cause.bindings[0] if cause.bindings else None
+    if isinstance(first, Struct) and first.name == SAGA and first.args[:1] == (cause.label,):
+        return first
+    return saga_name(cause.label, cause.number, cause.branch, cause.interval, cause.match, cause.bindings)
 
 
 class Sagas:

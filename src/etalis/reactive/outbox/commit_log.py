@@ -28,6 +28,7 @@ _INSERT_EFFECT = (
     " ON CONFLICT (key) DO NOTHING"
 )
 _UNDO = "UPDATE etalis_transactions SET state = 'undoing', due = 0 WHERE id = ? AND state IN ('open', 'done')"
+_BEHIND = "UPDATE etalis_transactions SET after = ? WHERE id = ? AND state = 'undoing'"
 _TELL_AGAIN = (
     "UPDATE etalis_transactions SET change = (SELECT changes FROM etalis_outbox)"
     f" WHERE id = ? AND number < ? AND NOT ({TO_DELIVER})"
@@ -62,6 +63,7 @@ class Commit:
     made: Sequence[tuple[Transaction, str | None]] = ()  # with the transaction whose end it waits for
     undone: Sequence[str] = ()
     ended: Mapping[str, str] | None = None  # what engine and persons say of transactions: stuck, done, undone
+    behind: Mapping[str, str] | None = None  # of those that are undone: after which other one
 
 
 class CommitLog:
@@ -139,12 +141,9 @@ class CommitLog:
                 raise InputError(Problem("E806", message, hint="one engine at a time commits to an outbox"))
             made = [t for t, _ in what.made]
             self.add([(t.id, t.label, after) for t, after in what.made], [row for t in made for row in _effect_rows(t)])
-            undo = (
-                "UPDATE etalis_transactions SET state = 'undoing', due = 0 WHERE id = ? AND state IN ('open', 'done')"
-            )
-            self._store.execute_many(undo, [(each,) for each in what.undone])
-            end = "UPDATE etalis_transactions SET state = ? WHERE id = ?"
-            self._store.execute_many(end, [(state, each) for each, state in (what.ended or {}).items()])
+            self._store.execute_many(_UNDO, [(each,) for each in what.undone])
+            self._store.execute_many(_BEHIND, [(before, each) for each, before in (what.behind or {}).items()])
+            self._store.execute_many(_END, [(state, each) for each, state in (what.ended or {}).items()])
             self._save(data, is_delta, text)
 
     def _last_engine(self) -> int:

@@ -86,7 +86,8 @@ class DeliveryQueue:
         """Return the first transactions whose time has come; in order, none overtakes one that waits."""
         select = f"SELECT id, state, due, failed FROM etalis_transactions WHERE {TO_DELIVER}"
         if in_order:
-            first = [DueTransaction(*row) for row in self._store.read(f"{select} ORDER BY number LIMIT 1")]
+            rows = self._store.read(f"{select} AND {_AFTER_ALL} ORDER BY number LIMIT 1")
+            first = [DueTransaction(*row) for row in rows]
             return [each for each in first if each.due <= now]
         rows = self._store.read(f"{select} AND due <= ? AND {_AFTER_ALL} ORDER BY number LIMIT ?", now, limit)
         return [DueTransaction(*row) for row in rows]
@@ -94,9 +95,10 @@ class DeliveryQueue:
     def next_due(self, *, in_order: bool) -> float | None:
         """Return when the next transaction is due, if one waits."""
         if in_order:
-            rows = self._store.read(f"SELECT due FROM etalis_transactions WHERE {TO_DELIVER} ORDER BY number LIMIT 1")
+            sql = f"SELECT due FROM etalis_transactions WHERE {TO_DELIVER} AND {_AFTER_ALL} ORDER BY number LIMIT 1"
         else:
-            rows = self._store.read(f"SELECT min(due) FROM etalis_transactions WHERE {TO_DELIVER} AND {_AFTER_ALL}")
+            sql = f"SELECT min(due) FROM etalis_transactions WHERE {TO_DELIVER} AND {_AFTER_ALL}"
+        rows = self._store.read(sql)
         return None if not rows or rows[0][0] is None else float(rows[0][0])
 
     def effects(self, transaction: str) -> list[DueEffect]:

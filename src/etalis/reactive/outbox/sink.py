@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from etalis.data.values import Value
 from etalis.errors import OptionError, Problem
 from etalis.language.syntax import Tree
 from etalis.reactive.effects.check import refuse_unknown
 from etalis.reactive.effects.direct import DirectSink
 from etalis.reactive.effects.registry import EffectRegistry
+from etalis.reactive.effects.sagas import action_of
 from etalis.reactive.effects.sink import EffectSink
-from etalis.reactive.effects.transaction import Transaction
+from etalis.reactive.effects.transaction import Branch, Transaction
 from etalis.reactive.outbox.commit_log import Commit
 from etalis.reactive.outbox.outbox import Outbox
 
@@ -20,7 +22,8 @@ class OutboxSink:
 
     def __init__(self) -> None:
         self._made: list[tuple[Transaction, str | None]] = []
-        self._undone: dict[str, None] = {}
+        self._undone: dict[str, str | None] = {}  # with the one that is compensated before
+        self._latest: dict[Value, str] = {}  # of what one action has done, the last that is undone
         self._ended: dict[str, str] = {}
 
     def perform(self, transaction: Transaction) -> Transaction:
@@ -31,7 +34,9 @@ class OutboxSink:
 
     def undo(self, transaction: Transaction) -> Transaction:
         """Have what was delivered compensated after the commit."""
-        self._undone[transaction.id] = None
+        action = action_of(transaction.cause)
+        self._undone.setdefault(transaction.id, self._latest.get(action))
+        self._latest[action] = transaction.id
         return replace(transaction, state="undone")
 
     def end(self, transaction: Transaction) -> None:
@@ -40,20 +45,24 @@ class OutboxSink:
 
     def pending(self) -> Commit:
         """Return what the next commit writes."""
-        return Commit(tuple(self._made), tuple(self._undone), dict(self._ended))
+        behind = {each: before for each, before in self._undone.items() if before is not None}
+        return Commit(tuple(self._made), tuple(self._undone), dict(self._ended), behind)
 
     def clear(self) -> None:
         """Forget what was written."""
         self._made.clear()
         self._undone.clear()
+        self._latest.clear()
         self._ended.clear()
 
     def _undoes(self, transaction: Transaction) -> str | None:
-        """Return which of the transactions that are to be undone an undo belongs to."""
-        if transaction.cause.branch != "undo":
+        """Return the transaction that is compensated last before an undo, of those that the undo belongs to."""
+        cause = transaction.cause
+        if cause.branch != "undo":
             return None
-        ids = (replace(transaction.cause, branch=branch).id for branch in ("do", "else"))
-        return next((each for each in ids if each in self._undone), None)
+        branches: tuple[Branch, ...] = ("do", "else")
+        actions = (action_of(replace(cause, branch=branch)) for branch in branches)
+        return next((self._latest[action] for action in actions if action in self._latest), None)
 
 
 def sink_of(

@@ -128,7 +128,12 @@ class Heads:
         if self.parts:
             self.kind(rule).shape = shape_of(names["$parts"])
             flat += "".join(f", {slot}" for slot in slots_of(names["$parts"]))
-        code(f"{code.constant(self.state.reacting)}.append(({t2}, {t1}, {code.constant(self.kind(rule))}{flat}))")
+        raw = f"({t2}, {t1}, {code.constant(self.kind(rule))}{flat})"
+        if code.turn is None:
+            code(f"{code.constant(self.state.reacting)}.append({raw})")
+        else:
+            code(f"{code.turn} = {raw}")
+            code.has_turn = True
 
     def _measured(self, code: Code, rule: PlannedRule, args: list[str]) -> str | None:
         """Give terms that a head makes names of their own; return the test that they are not nested too deep."""

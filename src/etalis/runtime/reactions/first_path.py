@@ -164,11 +164,13 @@ class PathWriter:
             raise UnwrittenError
         args = node.fact.args if isinstance(node.fact, s.Compound) else ()
         self.deletes = self.deletes or node.kind != "ins"
-        row, strange, has_holes = self._row(code, args, known, holes=node.kind == "del")
+        cells, strange, has_holes = self._cells(code, args, known, holes=node.kind == "del")
+        row = code.fresh("w")
+        code(f"{row} = {tuple_of(cells) if cells else '()'}")
         if node.kind == "ins" and self.at_once:
             if strange:
                 code(f"if {strange}: {way_out}")
-            code(f"if not {code.constant(predicate.insert_at_once)}({row}): {way_out}")
+            self._insert_at_once(code, predicate, row, cells, way_out)
             return
         if strange:
             code(f"if {strange}: {row} = {code.constant(_as_terms)}({row})")
@@ -180,8 +182,24 @@ class PathWriter:
             case "set":
                 code(f"{code.constant(predicate.put)}({row})")
 
-    def _row(self, code: Code, args: Sequence[s.Term], known: Names, *, holes: bool) -> tuple[str, str, bool]:
-        """Write the row of a fact; return its name, a test that it is no row of terms yet, whether it has holes."""
+    def _insert_at_once(self, code: Code, predicate: StatePredicate, row: str, cells: list[str], way_out: str) -> None:
+        """Write what `predicate.insert_at_once` does with a new fact of which nobody is to be told."""
+        known, width = code.constant(predicate), predicate.key or len(cells)
+        key = cells[0] if width == 1 else row if width == len(cells) else f"{row}[:{width}]"
+        code(f"facts = {known}.facts")
+        tables = f"{code.constant(predicate.database)}.tables.answers"
+        told = f"facts.others or {known}.watchers or {tables}"
+        with code.block(f"if {key} in facts.identity or {told}:"):
+            code(f"if not {known}.insert_at_once({row}): {way_out}")
+        with code.block("else:"):
+            code(f"facts.identity[{key}] = len(facts.rows)")
+            code(f"facts.rows.append({row})")
+            code(f"{known}.alterations += 1")
+
+    def _cells(
+        self, code: Code, args: Sequence[s.Term], known: Names, *, holes: bool
+    ) -> tuple[list[str], str, bool]:  # fmt: skip
+        """Return the cells of a row of a fact, a test that they are not terms yet, and whether it has holes."""
         cells: list[str] = []
         tests: dict[str, None] = {}
         has_holes = False
@@ -194,9 +212,7 @@ class PathWriter:
             if not (isinstance(arg, s.Const) and arg.value.__class__ in _AS_THEY_ARE):
                 plain = _FROM_EVENTS if cells[-1] in self.from_events else _AS_THEY_ARE
                 tests[f"{cells[-1]}.__class__ not in {code.constant(plain)}"] = None
-        row = code.fresh("w")
-        code(f"{row} = {tuple_of(cells) if cells else '()'}")
-        return row, " or ".join(tests), has_holes
+        return cells, " or ".join(tests), has_holes
 
     def _value(self, code: Code, term: s.Term, known: Names) -> str:
         """Return the expression of a term, all of whose variables are bound."""

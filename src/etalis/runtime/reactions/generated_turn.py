@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from etalis.errors import EtalisError
 from etalis.language import syntax as s
-from etalis.language.traversal import variables
+from etalis.language.traversal import action_variables, variables
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.source import Code
@@ -24,9 +24,12 @@ def write_turn(
 ) -> tuple[Code, Callable[[Raw], None]] | None:
     """Return the turn of a reaction as a function, with its text; None where it can only be done in general."""
     code = Code(["raw"])
-    names = [turn.names[place] for place in turn.given]
+    asked = _asked(reaction)
     known: Names = {}
-    for place, name in zip(turn.given, names, strict=True):
+    for place in turn.given:
+        name = turn.names[place]
+        if name not in asked:
+            continue
         known[name] = code.fresh("x")
         code(f"{known[name]} = raw[{3 + place}]")
     way_out = f"return {code.constant(turn.act)}(raw)"
@@ -48,6 +51,15 @@ def write_turn(
         with code.block("if asked:"):
             code(f"{code.constant(turn.context.ask)}(asked)")
     return code, code.function()
+
+
+def _asked(reaction: s.Reaction) -> frozenset[str]:
+    """Return the variables whose values a turn asks for."""
+    actions = [reaction.action, *([reaction.otherwise] if reaction.otherwise is not None else [])]
+    found = {variable.name for action in actions for variable in action_variables(action)}
+    if reaction.condition is not None:
+        found |= {variable.name for variable in variables(reaction.condition)}
+    return frozenset(found)
 
 
 def _writer(turn: ReactionTurn, conditions: Conditions, actions: Actions, most: int) -> PathWriter:

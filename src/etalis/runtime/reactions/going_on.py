@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from etalis.data.values import Struct, Value
 from etalis.reactive.effects.ledger import Ledger
-from etalis.reactive.effects.sagas import Saga
+from etalis.reactive.effects.sagas import Saga, saga_name
 from etalis.reactive.effects.sink import EffectSink
 from etalis.reactive.effects.transaction import Branch, Transaction
 from etalis.reactive.execution import Label
@@ -21,7 +21,7 @@ from etalis.runtime.state import Raw
 def begin(raw: Raw, label: str, number: int, branch: Branch) -> Saga:
     """Return the saga that a match begins."""
     *bindings, match = raw[3 : 3 + raw[2].arity]
-    return Saga(Struct("saga", (label, number, branch, raw[1], raw[0], match, tuple(bindings))))
+    return Saga(saga_name(label, number, branch, (raw[1], raw[0]), match, tuple(bindings)))
 
 
 def with_name(saga: Saga, label: Label) -> Value:

@@ -7,7 +7,7 @@ that goes on to the next event, `clock` where the time of the event before is ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -92,9 +92,9 @@ class PushInput:
         """Return the lines that return matches."""
         return [f"return ({''.join(f'{event}, ' for event in events)})"]
 
-    def all_of(self, several: str) -> list[str]:
-        """Return the lines that return a tuple of matches."""
-        return [f"return {several}"]
+    def all_of(self, several: str, first: Sequence[str] = ()) -> list[str]:
+        """Return the lines that return a tuple of matches, after others."""
+        return [*first, f"return {several}"]
 
 
 class RunInput:
@@ -199,10 +199,10 @@ class RunInput:
         """Return the lines that yield matches."""
         return self._in_time([*self.leave, *(f"yield {event}" for event in events), *self.enter])
 
-    def all_of(self, several: str) -> list[str]:
-        """Return the lines that yield a tuple of matches."""
+    def all_of(self, several: str, first: Sequence[str] = ()) -> list[str]:
+        """Return the lines that yield a tuple of matches, after others at the time of the event."""
         lines = (*self.leave, "yield from found", *self.enter)
-        return self._in_time([f"found = {several}", "if found:", *(f"    {line}" for line in lines)])
+        return self._in_time([*first, f"found = {several}", "if found:", *(f"    {line}" for line in lines)])
 
     def _in_time(self, lines: list[str]) -> list[str]:
         """Return lines between which others may look at the clock and move it, and change the rules."""
@@ -249,9 +249,9 @@ class ReleaseOutput:
         """Return the lines that gather matches."""
         return [f"out.append({event})" for event in events]
 
-    def all_of(self, several: str) -> list[str]:
-        """Return the lines that gather a tuple of matches."""
-        return [f"out.extend({several})"]
+    def all_of(self, several: str, first: Sequence[str] = ()) -> list[str]:
+        """Return the lines that gather a tuple of matches, after others."""
+        return [*first, f"out.extend({several})"]
 
 
 EventInput: TypeAlias = PushInput | RunInput

@@ -36,6 +36,7 @@ class EventOffer:
         self.settle: Callable[..., Any] = run_loop.settle_now
         if rules.numbered or rules.reacts:
             self.settle = run_loop.settle_numbered if rules.numbered else run_loop.settle_reacting
+        self.settle_rest = run_loop.settle_rest if rules.reacts and not rules.numbered else None
         self.report = run_loop.report
         self.queue = rules.state.queue
         self.reacting = rules.state.reacting if rules.reacts else None
@@ -59,24 +60,44 @@ class EventOffer:
         kept = [code.fresh("m")] if is_one and not is_at_once else []
         code.direct = output.own if is_at_once else partial(_keep, kept[0]) if kept else None
         code.on_made = self._offer_to_reactions if is_one and following else None
+        code.turn = code.fresh("u") if is_one and self._reactions_of(heads, following) == 1 else None
+        code.has_turn = False
         gathers = is_last and not any(map(_repeats, leaves))
         code.rounds, code.queues = ([] if gathers else None), False
         self.offer(code, kind)
+        turn = code.turn if code.has_turn else None
         for found in (*kept, *(code.rounds or ())):
             code.insert(top, f"{found} = ()")
+        if turn is not None:
+            code.insert(top, f"{turn} = None")
         if kept:
             due = " or due" if self.passes_time else ""
             found = f"due + {kept[0]}" if due else kept[0]
             if reacts:
-                with code.block(f"if {code.constant(self.reacting)}:"):
-                    code.add(output.all_of(f"{found} + {code.constant(self.settle)}()"))
+                with code.block(f"if {code.constant(self.reacting) if turn is None else f'{turn} is not None'}:"):
+                    code.add(output.all_of(f"{found} + more", self._react(code, turn)))
             with code.block(f"{'elif' if reacts else 'if'} {kept[0]}{due}:"):
                 code.add(output.all_of(found))
         else:
             code.queues = code.queues or reacts
             self._hand_out(output, code.rounds or [])
-        code.direct = code.rounds = code.on_made = None
+        code.direct = code.rounds = code.on_made = code.turn = None
         code(output.done)
+
+    def _react(self, code: Code, turn: str | None) -> list[str]:
+        """Return the lines that let reactions have their turns, one if it is known; `more` is what is reported then."""
+        if turn is None:
+            return [f"more = {code.constant(self.settle)}()"]
+        rest, steps = code.constant(self.settle_rest), code.constant(self.rules.state.steps)
+        more = f"more = {rest}() if {code.constant(self.reacting)} or {steps} else ()"
+        return [f"{turn}[2].react({turn})", more]
+
+    def _reactions_of(self, heads: Sequence[PlannedRule], following: Sequence[PlannedRule]) -> int:
+        """Return how many reactions a match comes to, by itself or as an event; many, where they have numbers."""
+        if self.settle_rest is None:
+            return 2
+        leaves = [leaf for rule in following for leaf in self.leaves.get(rule.head.kind, ())]
+        return sum(rule.head.hidden for rule in (*heads, *self.heads_of(leaves)))
 
     def offer(self, code: Code, kind: Kind) -> None:
         """Write that an instant is offered to the leaves of its kind, or counted as one that no rule reads."""
