@@ -15,7 +15,7 @@ import etalis
 from etalis.engine import Engine
 from etalis.errors import ProgramError
 from etalis.runtime import ruleset
-from etalis.runtime.codegen.keys import leaf_index
+from etalis.runtime.codegen.keys import constant_index
 from helpers.examples import by_day
 
 pytestmark = pytest.mark.property
@@ -132,7 +132,7 @@ def whole(do: Callable[[], Any]) -> Any:
     with (
         patch.object(ruleset, "insert_apart", never),
         patch.object(ruleset, "delete_apart", never),
-        patch.object(leaf_index, "FEW", 10**9),
+        patch.object(constant_index, "FEW", 10**9),
     ):
         return do()
 
