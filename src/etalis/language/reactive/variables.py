@@ -100,11 +100,16 @@ class _Flow:
 
     def missing(self, action: s.Action, before: BoundVariables) -> Iterator[Missing]:
         """Yield the uses of variables without a value, where some have one before."""
+        for node, known in self.steps(action, before):
+            yield from self._uses(node, known)
+
+    def steps(self, action: s.Action, before: BoundVariables) -> Iterator[tuple[s.Action, BoundVariables]]:
+        """Yield the parts of an action, each with what is bound before it, where some variables have a value."""
         self.after(action)
         waiting = [(action, before)]
         while waiting:
             node, known = waiting.pop()
-            yield from self._uses(node, known)
+            yield node, known
             match node:
                 case s.Composed(operator="seq", left=left, right=right):
                     waiting += self._then(known, left, right)
@@ -220,6 +225,23 @@ def _in_reaction(reaction: s.Reaction, flow: _Flow) -> Iterator[Problem]:
     if reaction.undo is not None:
         done = flow.bound[id(reaction.action)] or NOTHING
         yield from _problems(flow.missing(reaction.undo, tested.also(done)), named)
+        yield from _bound_behind_waits(reaction, tested, tested.also(done), flow)
+
+
+def _bound_behind_waits(
+    reaction: s.Reaction, tested: BoundVariables, done: BoundVariables, flow: _Flow
+) -> Iterator[Problem]:  # fmt: skip
+    """Yield the variables of what undoes that have a value once all is done, and none where a wait ends before."""
+    undo = reaction.undo
+    assert undo is not None
+    told = {missing.variable.name for missing in flow.missing(undo, done)}
+    waits = [known for node, known in flow.steps(reaction.action, tested) if isinstance(node, s.Await)]
+    for missing in (missing for known in waits for missing in flow.missing(undo, known)):
+        name = missing.variable.name
+        if name not in told and not missing.alternatives:
+            told.add(name)
+            message = f"{name} has no value where the wait ends without what it waits for, and {missing.use}"
+            yield Problem("W257", message, missing.variable.span, "bind it before the wait, or by a test in `undo`")
 
 
 def _problems(found: Iterable[Missing], named: Names) -> Iterator[Problem]:
