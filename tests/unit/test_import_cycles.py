@@ -12,7 +12,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src"
 
-KNOWN = {"columnar": 2, "engine": 1, "pipeline": 7, "program": 1, "runtime": 2, "spark": 5}
+KNOWN = {"columnar": 2, "engine": 1, "pipeline": 2, "program": 1, "runtime": 2, "spark": 5}
 
 
 def module_name(path: Path) -> str:

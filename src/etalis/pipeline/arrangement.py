@@ -13,8 +13,8 @@ from etalis.errors import Problem
 from etalis.formats.roles import Roles, find_roles
 from etalis.language.check.spelling import suggest
 from etalis.pipeline.connectors.connector import UNKNOWN
+from etalis.pipeline.parts import Pipeline
 from etalis.pipeline.places import Path as Key
-from etalis.pipeline.spec import Pipeline
 from etalis.tables.column_types import base_of, has_order
 
 Columns: TypeAlias = Mapping[str, str]  # name -> type as Spark writes it, in order

@@ -18,7 +18,7 @@ from etalis.language.flags import FLAGS, flag_problems
 from etalis.language.read.imports import read_below
 from etalis.language.syntax import Const, SetFlag
 from etalis.logic.knowledge.loaders import load_rows
-from etalis.pipeline.spec import Pipeline
+from etalis.pipeline.parts import Pipeline
 from etalis.runtime.compiled import CompiledProgram, compile_text
 
 Texts: TypeAlias = Sequence[tuple[str, str]]  # name and text of each file

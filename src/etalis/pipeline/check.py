@@ -17,8 +17,9 @@ from etalis.pipeline.assemble import assemble
 from etalis.pipeline.connectors import CONNECTORS
 from etalis.pipeline.connectors.connector import UNKNOWN
 from etalis.pipeline.ddl import SchemaError
+from etalis.pipeline.parts import Pipeline, RunPart, SinkPart, SourcePart
 from etalis.pipeline.places import Path as Key
-from etalis.pipeline.spec import Pipeline, RunPart, SinkPart, SourcePart, read_draft
+from etalis.pipeline.spec import read_draft
 from etalis.pipeline.values import AVAILABLE_NOW
 from etalis.runtime.compiled import CompiledProgram
 from etalis.spark.effect_rows import has_effects

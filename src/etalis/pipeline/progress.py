@@ -25,7 +25,7 @@ from etalis.pipeline.figures import (
     write_figures,
     write_metrics,
 )
-from etalis.pipeline.spec import Pipeline
+from etalis.pipeline.parts import Pipeline
 from etalis.spark.stream.state_store import Store, open_folder
 from etalis.tables.results.output import ID, RULE
 from etalis.temporal.interval import MICROSECONDS

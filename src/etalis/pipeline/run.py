@@ -15,10 +15,10 @@ from etalis.errors import InputError, Problem
 from etalis.pipeline.check import Checked
 from etalis.pipeline.connectors import CONNECTORS
 from etalis.pipeline.figures import FAILED, FINISHED, STATUS_FILE, STOPPED, Figures
+from etalis.pipeline.parts import Pipeline
 from etalis.pipeline.progress import Progress, count_letters, counted_rules, make_listener, observe_rules, take_progress
-from etalis.pipeline.sinks import Target, common_form, open_stream, plan_target, write_once, write_part
+from etalis.pipeline.sinks import Target, common_form, effects_folder, open_stream, plan_target, write_once, write_part
 from etalis.pipeline.sources import first_line, load_events
-from etalis.pipeline.spec import Pipeline
 from etalis.pipeline.values import AVAILABLE_NOW
 from etalis.spark import SparkProgram
 from etalis.spark.counters import observed_events, read_observed
@@ -148,8 +148,8 @@ def run_once(setup: Setup) -> bool:
     counted = {event: df.observe(inputs[event], *observed_events(plan)) for (event, df), plan in both}
     letters = None if pipeline.dead_letters is None else pipeline.dead_letters.path
     before = count_letters(letters)
-    if pipeline.effects is not None:
-        clear_shards(pipeline.effects)
+    if (folder := effects_folder(pipeline)) is not None:
+        clear_shards(folder)
     bounds = {"rejected": letters, "ahead": pipeline.run.ahead, "max_rejected": pipeline.run.max_rejected}
     results = observe_rules(_detect(setup, counted, **bounds), setup.rules, matches)
     targets = _targets(setup, frames)
@@ -179,7 +179,7 @@ def _detect(setup: Setup, frames: dict[str | None, Any], **streaming: Any) -> An
     form = common_form(setup.pipeline.sinks)
     return SparkProgram(setup.checked.program, setup.spark).detect(
         frames, time=options.time, event=options.event, order=options.order, unit=options.unit, shards=run.shards,
-        select=form.select, envelope=form.envelope, effects=setup.pipeline.effects, **streaming,
+        select=form.select, envelope=form.envelope, effects=effects_folder(setup.pipeline), **streaming,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from etalis.pipeline.connectors import CONNECTORS
-from etalis.pipeline.spec import Pipeline, SinkPart
+from etalis.pipeline.parts import Pipeline, SinkPart
 from etalis.spark.plan.shards import quoted
 from etalis.tables.plan import ResultForm
 from etalis.tables.results.output import EVENT, Output
@@ -40,6 +40,12 @@ class Target:
             return df
         others = [(name, name) for name in df.columns if name not in self.known]
         return df.select(*(f.col(quoted(column)).alias(name) for column, name in (*self.columns, *others)))
+
+
+def effects_folder(pipeline: Pipeline) -> str | None:
+    """Return the folder for the effects of reactions, where a sink reads them."""
+    taken = (sink.keys.get("path") for sink in pipeline.sinks if CONNECTORS[sink.format].takes_effects)
+    return next(taken, None)
 
 
 def common_form(sinks: Sequence[SinkPart]) -> ResultForm:

@@ -10,7 +10,7 @@ from etalis.formats.roles import events_received
 from etalis.pipeline.arrangement import Arranger
 from etalis.pipeline.check import Checked
 from etalis.pipeline.connectors import CONNECTORS
-from etalis.pipeline.spec import Pipeline, SourcePart
+from etalis.pipeline.parts import Pipeline, SourcePart
 from etalis.spark.plan.shards import quoted
 
 

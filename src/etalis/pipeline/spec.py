@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,149 +18,25 @@ from etalis.language.check.spelling import suggest
 from etalis.pipeline import values as v
 from etalis.pipeline.connectors import CONNECTORS
 from etalis.pipeline.connectors.connector import Connector
+from etalis.pipeline.parts import (
+    KnowledgePart,
+    LatePart,
+    MetricsPart,
+    Pipeline,
+    ProgramPart,
+    RunPart,
+    SinkPart,
+    SourcePart,
+    SparkPart,
+)
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.places import Places
-from etalis.pipeline.values import ONCE, START, ValueKind
+from etalis.pipeline.values import ValueKind
 from etalis.spark.stream.streaming import REPORTING
 from etalis.tables.schema import refuse
 from etalis.temporal.policy import POLICIES
 
 MODES = ("error", "append", "overwrite")
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramPart:
-    """Which program: its files, and what is set from outside."""
-
-    files: tuple[str, ...]
-    policy: str | None = None
-    name: str | None = None
-    flags: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SourcePart:
-    """Where events come from, and which columns play which part."""
-
-    format: str
-    keys: Mapping[str, Any] = field(default_factory=dict)  # those of its connector
-    schema: str | None = None
-    event: str | None = None
-    event_column: str | None = None
-    time: tuple[str, ...] = ()
-    order: str | None = None
-    select: tuple[str, ...] = ()
-    where: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class KnowledgePart:
-    """A table of facts."""
-
-    name: str
-    path: str
-    columns: tuple[str | int, ...] = ()
-    refreshed: str = START
-
-    @property
-    def is_fixed(self) -> bool:
-        return self.refreshed == START
-
-
-@dataclass(frozen=True, slots=True)
-class SinkPart:
-    """Where complex events go: of all kinds, or of one."""
-
-    format: str
-    keys: Mapping[str, Any] = field(default_factory=dict)  # those of its connector
-    event: str | None = None
-    envelope: bool = False
-    mode: str = "error"
-    options: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class LatePart:
-    """Where rows go that cannot be taken."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunPart:
-    """When it runs, and how."""
-
-    trigger: str = ONCE
-    checkpoint: str | None = None
-    lateness: Any = None
-    reporting: str | None = None
-    idle: Any = None
-    clock: bool = False
-    unit: str = "s"
-    shards: int | None = None
-    ahead: Any = None
-    max_rejected: int | float | None = None
-    allow_dropped: bool = False
-
-    @property
-    def is_stream(self) -> bool:
-        return self.trigger != ONCE
-
-
-@dataclass(frozen=True, slots=True)
-class SparkPart:
-    """Which Spark."""
-
-    master: str | None = None
-    cores: int | None = None
-    memory: str | None = None
-    jars: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class MetricsPart:
-    """Where figures about the run go."""
-
-    file: str | None = None
-    port: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """A whole pipeline file, and the places of its keys."""
-
-    path: Path
-    places: Places
-    program: ProgramPart
-    sources: tuple[SourcePart, ...]
-    knowledge: tuple[KnowledgePart, ...]
-    sinks: tuple[SinkPart, ...]
-    dead_letters: LatePart | None
-    run: RunPart
-    spark: SparkPart
-    metrics: MetricsPart
-
-    @property
-    def has_intervals(self) -> bool:
-        """Whether any source tells start and end."""
-        return any(len(source.time) == 2 for source in self.sources)
-
-    @property
-    def name(self) -> str:
-        """By which the keys of effects and outboxes know it, wherever its files are."""
-        return self.program.name or self.path.stem
-
-    @property
-    def effects(self) -> str | None:
-        """The folder for the effects of reactions, of which a sink reads them."""
-        taken = (sink.keys.get("path") for sink in self.sinks if CONNECTORS[sink.format].takes_effects)
-        return next(taken, None)
-
-    def problem(self, code: str, message: str, key: Key, hint: str | None = None) -> Problem:
-        """Return a finding about a key of the file."""
-        return Problem(code, message, self.places.find(key), hint)
 
 
 Section: TypeAlias = tuple[type, bool, Mapping[str, ValueKind]]  # its class, whether there may be several, its keys

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from etalis.pipeline.connectors import CONNECTORS
 from etalis.pipeline.ddl import SchemaError, read_ddl
-from etalis.pipeline.spec import SourcePart
+from etalis.pipeline.parts import SourcePart
 
 
 def known_columns(source: SourcePart) -> dict[str, str] | None:

@@ -14,7 +14,7 @@ import etalis
 from etalis.errors import InputError
 from etalis.pipeline.check import Checked, check_pipeline
 from etalis.pipeline.connectors.effects import send
-from etalis.pipeline.sinks import Target, common_form, open_stream, write_once, write_part
+from etalis.pipeline.sinks import Target, common_form, effects_folder, open_stream, write_once, write_part
 from etalis.spark.effect_rows import EFFECTS, clear_shards, read_batch, write_shard
 from helpers.receivers import Desk, HttpDesk, Request
 
@@ -165,7 +165,7 @@ def test_keys_do_not_depend_on_where_a_pipeline_lies(folder: Path) -> None:
 def test_other_sinks_take_results_as_they_are(folder: Path) -> None:
     pipeline = check(folder, FILE + RESULTS.replace("event", "envelope = true\nevent")).pipeline
     assert common_form(pipeline.sinks).envelope
-    assert pipeline.effects == str(folder / "effects")
+    assert effects_folder(pipeline) == str(folder / "effects")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from etalis.pipeline.ddl import read_ddl
 
 if TYPE_CHECKING:
     from etalis.errors import Problem
+    from etalis.pipeline.parts import Pipeline, SinkPart, SourcePart
     from etalis.pipeline.places import Path as Key
-    from etalis.pipeline.spec import Pipeline, SinkPart, SourcePart
     from etalis.pipeline.values import ValueKind
 
 Columns: TypeAlias = dict[str, str]  # name -> type as Spark writes it, in order

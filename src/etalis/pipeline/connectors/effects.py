@@ -24,8 +24,8 @@ from etalis.spark.effect_rows import read_batch
 from etalis.spark.stream.restart import query_of
 
 if TYPE_CHECKING:
+    from etalis.pipeline.parts import Pipeline, SinkPart
     from etalis.pipeline.places import Path as Key
-    from etalis.pipeline.spec import Pipeline, SinkPart
 
 _HTTP, _FILE = ("http://", "https://"), "sqlite:///"
 _FIELDS = ("effect", "args", "reaction", "transaction", "position", "start", "end")

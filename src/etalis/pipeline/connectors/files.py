@@ -21,8 +21,8 @@ from etalis.tables.column_types import is_known, type_name
 
 if TYPE_CHECKING:
     from etalis.errors import Problem
+    from etalis.pipeline.parts import Pipeline, SinkPart, SourcePart
     from etalis.pipeline.places import Path as Key
-    from etalis.pipeline.spec import Pipeline, SinkPart, SourcePart
 
 SAVE_MODES = {"error": "errorifexists", "append": "append", "overwrite": "overwrite"}
 

@@ -13,7 +13,7 @@ from etalis.pipeline.values import TEXT
 from etalis.spark.spark_versions import check_sources
 
 if TYPE_CHECKING:
-    from etalis.pipeline.spec import Pipeline, SinkPart, SourcePart
+    from etalis.pipeline.parts import Pipeline, SinkPart, SourcePart
 
 KAFKA_COLUMNS: Columns = {"_key": "string", "_partition": "int", "_offset": "bigint", "_timestamp": "timestamp"}
 _JAR = "spark-sql-kafka"

@@ -9,7 +9,7 @@ from etalis.pipeline.connectors.files import SAVE_MODES
 from etalis.pipeline.values import PORT, TEXT
 
 if TYPE_CHECKING:
-    from etalis.pipeline.spec import Pipeline, SinkPart, SourcePart
+    from etalis.pipeline.parts import Pipeline, SinkPart, SourcePart
 
 _SHOWN = 20  # rows
 
