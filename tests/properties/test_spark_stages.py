@@ -141,7 +141,7 @@ def planned(
     program: etalis.Program, case: Case, policy: str | None, shards: int
 ) -> tuple[DetectionPlan, list[Event]] | None:
     events = [step for step in case.steps if isinstance(step, Event)]
-    if find_unplanned(program.compiled.tree) is not None:
+    if find_unplanned(program.compiled.tree) is not None or any(program.compiled.refuse_taking_back("on Spark")):
         return None
     try:
         plan = plan_events(program, events, policy=policy, shards=shards, ordered=True, staged=True)
