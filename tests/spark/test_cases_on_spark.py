@@ -65,7 +65,7 @@ def column_type(values: list[Any]) -> str | None:
 
 
 def plan_run(case: Case, policy: str | None) -> Run | None:
-    """Plan a case over one frame per kind; None if an attribute has values of two types, or results are not planned, or not taken back."""
+    """Plan a case over one frame per kind; None if an attribute has values of two types, or Spark does not plan it."""
     program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
     if find_unplanned(program.compiled.tree) is not None or any(program.compiled.refuse_taking_back("on Spark")):
         return None
