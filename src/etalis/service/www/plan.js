@@ -49,12 +49,12 @@ export class Plan {
 
   box(node, place) {
     const text = splitText(node.label, Math.floor((place.width - 20) / LETTER));
-    const badge = svg("g", { class: "waiting", transform: `translate(${place.width - 8} 0)` }, svg("rect", { x: -14, y: -10, width: 28, height: 18, rx: 9 }), svg("text", { y: 3, "text-anchor": "middle" }));
+    const badge = svg("g", { class: "waiting", "aria-hidden": "true", transform: `translate(${place.x + place.width - 8} ${place.y})` }, svg("rect", { x: -14, y: -10, width: 28, height: 18, rx: 9 }), svg("text", { y: 3, "text-anchor": "middle" }));
     const box = svg("g", { class: `box ${node.kind ?? ""}`, transform: `translate(${place.x} ${place.y})`, tabindex: "0", role: "button", "aria-label": node.label, onclick: () => this.choose(node.id), onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.choose(node.id); } } },
       svg("title", {}, node.label), svg("rect", { width: place.width, height: place.height, rx: 6 }),
-      text.map((line, i) => svg("text", { x: place.width / 2, y: 20 + i * 16, "text-anchor": "middle" }, line)), badge);
+      text.map((line, i) => svg("text", { x: place.width / 2, y: 20 + i * 16, "text-anchor": "middle" }, line)));
     this.nodes.set(node.id, { node, box, badge });
-    return box;
+    return [box, badge];
   }
 
   count(node) {

@@ -123,7 +123,7 @@ export async function sendOne(row) {
 
 export async function showNode(node, place) {
   place.hidden = false;
-  clear(place, el("h4", {}, node.label), node.rule && el("p", {}, el("button", { type: "button", class: "link", onclick: () => page.goToRule(node.rule) }, `rule ${node.rule}`)));
+  clear(place, el("h3", {}, node.label), node.rule && el("p", {}, el("button", { type: "button", class: "link", onclick: () => page.goToRule(node.rule) }, `rule ${node.rule}`)));
   const rows = ((await page.run.partial().catch(() => null))?.partial ?? []).filter((row) => !node.rule || String(row.rule) === String(node.rule));
   place.append(rows.length ? el("ul", { class: "waits" }, rows.slice(0, 20).map((row) => el("li", {}, el("code", {}, (row.present ?? []).join(", ")), " wants ", el("code", {}, (row.awaited ?? []).join(", "))))) : el("p", { class: "quiet" }, "Nothing waits here."));
   page.plan.light(node.rule ?? null);

@@ -19,8 +19,9 @@ export function stale() {
 export function paintStatus() {
   const errors = page.editor.problems.filter((problem) => problem.severity !== "warning").length, warnings = page.editor.problems.length - errors;
   const place = $("status-problems");
-  clear(place, el("button", { type: "button", class: `plain ${errors ? "error" : ""}`, title: "Next problem (F8)", "aria-label": `${plural(errors, "error")}, ${plural(warnings, "warning")}: go to the next`, onclick: () => { page.showInput("program"); page.editor.next(1); } },
-    icon("error"), String(errors), icon("warning"), String(warnings)));
+  clear(place, el("button", { type: "button", class: "plain", title: "Next problem (F8)", onclick: () => { page.showInput("program"); page.editor.next(1); } },
+    el("span", { class: errors ? "error" : "" }, icon("error"), String(errors), el("span", { class: "away" }, " errors, ")),
+    el("span", { class: warnings ? "warning" : "" }, icon("warning"), String(warnings), el("span", { class: "away" }, " warnings: go to the next"))));
   const ready = page.events.read.rows.length, left = page.run.engine && !page.state.watching && page.run.sent < ready && !page.run.running;
   $("status-events").textContent = page.events.table ? page.events.table.name : left && page.run.sent ? `${page.run.sent.toLocaleString("en")} of ${plural(ready, "event")} sent` : `${plural(ready, "event")} ready`;
 }
@@ -52,7 +53,7 @@ export function paintEmpty() {
     const derived = page.state.kinds.find((kind) => kind.role === "derived");
     clear(page.matches.empty, page.run.engine && !page.run.running && page.run.sent && !page.state.stale
       ? [el("p", {}, "Nothing was detected."), derived && el("p", {}, el("button", { type: "button", class: "main", onclick: () => page.askWhyNot(`${derived.name}/${derived.arity}`, null, null) }, `Why not ${derived.name}?`))]
-      : el("p", {}, "Matches stand here, as soon as there are some."));
+      : el("p", {}, "What the program detects shows up here."));
   }
 }
 
