@@ -139,6 +139,22 @@ def test_errors_are_marked_in_place_with_hint_and_fix(page: Browser) -> None:
     assert page.errors == []
 
 
+def test_long_lines_are_wrapped_and_numbered_where_they_begin(page: Browser) -> None:
+    long = f"c(X) <- a(X). % {'word ' * 60}"
+    write(page, f"{long}\nd(X) <- a(X).\nd(X, Y) <- b(X).")
+    page.until("document.querySelectorAll('#program .mark').length === 1")
+    area, copied, mark = page.value(
+        "[etalis.editor.area.scrollHeight, etalis.editor.code.scrollHeight,"
+        " document.querySelector('#program .mark').style.top]"
+    )
+    assert area == copied
+    numbers = page.value("etalis.editor.numbers.textContent")
+    assert numbers.split("\n").index("3") == (int(mark.removesuffix("px")) - 8) / 20 > 4
+    assert [each for each in numbers.split("\n") if each] == ["1", "2", "3"]
+    assert page.value("etalis.editor.box.scrollWidth <= etalis.editor.box.clientWidth")
+    assert page.errors == []
+
+
 def test_keys_alone_run_choose_explain_and_ask_why_not(browser: Browser, address: str) -> None:
     show(browser, address + "/?sample=supply")
     tab_to(browser, "document.activeElement === etalis.editor.area")
@@ -197,16 +213,29 @@ def test_the_table_of_matches_is_walked_by_keys(browser: Browser, address: str) 
     assert browser.errors == []
 
 
-def test_a_step_sends_one_event_and_lights_its_line(page: Browser) -> None:
+LIT = "[...etalis.plan.nodes.values()].filter((each) => each.box.matches('.lit')).map((each) => each.node.label)"
+
+
+def test_a_step_sends_one_event_and_lights_its_line_and_the_boxes_that_it_reached(page: Browser) -> None:
     write(page, PAIRS, pairs(("a", 1, 1), ("b", 1, 2)))
     click(page, "#step")
     page.until("etalis.run.sent === 1 && document.getElementById('outcome').textContent")
     assert text_of(page, "#outcome") == "a(1) → nothing yet"
+    page.until(f"{LIT}.length === 2")
+    assert page.value(LIT) == ["seq", "a(X)"]
     page.until("document.querySelector('#panel-why .waits')?.textContent.includes('a(1)')")
     click(page, "#step")
     page.until("document.getElementById('outcome').textContent.includes('pair')")
     assert text_of(page, "#outcome") == "b(1) → pair(1)"
     assert page.value("etalis.events.editor.lit") == 2
+    page.until(f"{LIT}.length === 3")
+    assert page.value(LIT) == ["pair(X)", "seq", "b(X)"]
+    click(page, "#tab-events")
+    strip, line = page.value(
+        "['.strip', 'pre > div:nth-child(2)'].map((part) =>"
+        " etalis.events.editor.page.querySelector(part).getBoundingClientRect().top)"
+    )
+    assert strip == line
     assert page.errors == []
 
 
@@ -267,17 +296,21 @@ def test_a_match_that_is_taken_back_is_struck(page: Browser) -> None:
 
 
 def test_the_plan_shows_what_waits(page: Browser) -> None:
-    write(page, PAIRS, pairs(("a", 1, 1), ("a", 2, 2)))
+    write(page, f"alone(X) <- z(X).\n{PAIRS}", pairs(("a", 1, 1), ("a", 2, 2)))
     click(page, "#step")
     page.until("etalis.run.sent === 1")
     click(page, "#tab-plan")
-    page.until("document.querySelectorAll('.box').length === 4")
-    assert (
-        page.value("[...document.querySelectorAll('.box.head text')].map((each) => each.textContent)[0]") == "pair(X)"
-    )
-    click(page, ".box.head")
+    page.until("document.querySelectorAll('.box').length === 6")
+    click(page, ".box.operator")
     page.until("document.querySelector('#panel-plan .waits')")
-    assert "a(1)" in text_of(page, "#panel-plan .detail")
+    told = text_of(page, "#panel-plan .detail")
+    assert "a(1) waits for b(1)" in told
+    assert "left: 1 waiting, the oldest from 1 s" in told
+    assert page.value("[...document.querySelectorAll('.lane.lit .label')].map((each) => each.textContent)") == ["a/1"]
+    assert page.value(LIT) == ["pair(X)", "seq", "a(X)", "b(X)"]
+    assert page.value("[etalis.editor.lit, etalis.editor.litTo]") == [2, 2]
+    page.key("Escape")
+    assert page.value("[...document.querySelectorAll('.lit')].length + etalis.editor.lit") == 0
     assert page.errors == []
 
 

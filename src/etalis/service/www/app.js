@@ -52,7 +52,7 @@ const inspector = new Inspector($("panel-why"), {
 const showInput = tabs($("tabs-left"), "left", (name) => { if (name === "expressions") expressions.refresh(); });
 const showTab = tabs($("tabs-result"), "result", (name) => { if (name === "plan") refreshPlan(); });
 
-Object.assign(page, { marks, timeline, run, editor, events, matches, plan, expressions, inspector, showInput, choose, check, changed, askWhyNot, goToRule });
+Object.assign(page, { marks, timeline, run, editor, events, matches, plan, lanes, expressions, inspector, showInput, choose, check, changed, askWhyNot, goToRule });
 
 function showResult(name, focus = false) {
   showTab(name);
@@ -124,13 +124,18 @@ function choose(id, remember = true) {
   const record = timeline.chosen === null ? null : marks.record(id);
   matches.choose(record?.derived ? id : null);
   plan.light(record?.rule ?? null);
+  lanes.light();
+  editor.light(0);
   if (record) {
     timeline.parts = record.parts ?? [];
     inspector.show(record);
     lanes.reveal(id);
     say(`${record.text}, ${spanText(record.start, record.end, dates())}`);
     if (remember) history.pushState({ chosen: id }, "");
-  } else inspector.idle();
+  } else {
+    inspector.idle();
+    plan.leave();
+  }
   timeline.redraw();
   return null;
 }
@@ -192,7 +197,7 @@ function listen() {
     const typing = /^(TEXTAREA|INPUT|SELECT)$/.test(event.target.tagName);
     if (event.key === "?" && !typing) { event.preventDefault(); showKeys(); } else if (event.key === "Escape" && !$("dialog").open && !typing) {
       if (!$("welcome").hidden && editor.value.trim()) paintWelcome(false);
-      else if (timeline.chosen !== null || timeline.ghost) { timeline.ghost = null; choose(null); }
+      else if (timeline.chosen !== null || timeline.ghost || document.querySelector(".lit, .box.chosen")) { timeline.ghost = null; choose(null); }
     } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !typing) { event.preventDefault(); runIt(); }
   });
   dropZone(openFile);

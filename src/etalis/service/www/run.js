@@ -165,6 +165,7 @@ export class Run {
   }
 
   plan() { return call("GET", `${this.path}/explain?form=json`); }
+  state() { return call("GET", `${this.path}/state`); }
   partial() { return call("GET", `${this.path}/partial`); }
 
   /** Follow an engine of the service until the signal says stop. */
