@@ -264,6 +264,16 @@ def test_an_event_that_did_not_come_is_asked_for_and_its_repair_applied(page: Br
     assert page.errors == []
 
 
+def test_a_run_at_once_after_the_last_key_is_of_what_is_written(page: Browser) -> None:
+    page.value(f"etalis.events.fill({json.dumps(json.dumps(pairs(('a', 1, 1), ('b', 1, 2))))})")
+    click(page, "#program textarea")
+    page.type(PAIRS)
+    page.key("Enter", ctrl=True)
+    page.until("etalis.state.ran === 1 && etalis.state.kinds.length")
+    assert page.value("etalis.matches.rows.length") == 1
+    assert not page.value("document.body.classList.contains('stale')")
+
+
 def test_a_changed_program_greys_what_was_found_and_compares(page: Browser) -> None:
     rows = pairs(("a", 1, 1), ("b", 1, 2), ("a", 2, 20), ("b", 2, 27))
     write(page, PAIRS, rows)
@@ -327,6 +337,43 @@ def test_queries_run_beside_rules(page: Browser) -> None:
     assert "5" in text_of(page, ".rows .attributes")
     assert page.value("document.querySelectorAll('#program .t-operator').length") >= 4
     assert page.errors == []
+
+
+TRIG = """PREFIX : <http://ex/> PREFIX prov: <http://www.w3.org/ns/prov#>
+:g1 prov:generatedAtTime 1 . :g1 { :rose :price 2 . :lily :price 2 }
+:g2 prov:generatedAtTime 3 . :g2 { :rose :price 5 . :lily :price 9 }
+"""
+NQUADS = """<http://ex/g1> <http://www.w3.org/ns/prov#generatedAtTime> "1" .
+<http://ex/rose> <http://ex/price> "2"^^<http://www.w3.org/2001/XMLSchema#integer> <http://ex/g1> .
+<http://ex/g2> <http://www.w3.org/ns/prov#generatedAtTime> "3" .
+<http://ex/rose> <http://ex/price> "5"^^<http://www.w3.org/2001/XMLSchema#integer> <http://ex/g2> .
+"""
+
+
+@pytest.mark.parametrize(("name", "text", "taken"), [("TriG", TRIG, 4), ("N-Quads", NQUADS, 2)], ids=["trig", "nquads"])
+def test_quads_are_run_beside_background(browser: Browser, address: str, name: str, text: str, taken: int) -> None:
+    show(browser, address)
+    click(browser, "[data-language=ep-sparql]")
+    query = (
+        "PREFIX : <http://ex/> SELECT ?s ?y WHERE"
+        " { { ?s :price ?x } SEQ { ?s :price ?y } FILTER(?y > ?x) ?s :sold :here }"
+    )
+    write(browser, query)
+    browser.value(f"etalis.events.fill({json.dumps(text)})")
+    click(browser, ".background summary")
+    click(browser, ".background textarea")
+    browser.type("<http://ex/rose> <http://ex/sold> <http://ex/here> .")
+    browser.until("document.querySelector('.background b').textContent === '1'")
+    assert browser.value("etalis.events.table.name") == name
+    run(browser)
+    assert browser.value("etalis.matches.rows.map((row) => row.values)") == [[["s", "<http://ex/rose>"], ["y", 5]]]
+    assert browser.value("etalis.marks.lanes.map((lane) => [lane.name, lane.total])")[0] == ["rdf/3", taken]
+    click(browser, "#share")
+    browser.until("document.querySelector('#dialog input')")
+    show(browser, browser.value("document.querySelector('#dialog input').value"))
+    browser.until("!document.getElementById('opened').hidden")
+    assert browser.value("etalis.background.value").startswith("<http://ex/rose>")
+    assert browser.errors == []
 
 
 def test_an_expression_is_text_and_xml_side_by_side(browser: Browser, address: str) -> None:

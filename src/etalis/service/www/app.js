@@ -1,6 +1,7 @@
 // The page: what the parts do together. A session is a program, its events and a policy; running it is a scratch engine of
 // the service; an engine that lives on is watched.
 import { Away, Refused, call } from "./api.js";
+import { Background } from "./background.js";
 import { askToken, dropZone, showKeys } from "./dialogs.js";
 import { $, clear, el, kept, note, plural, say } from "./dom.js";
 import { Editor, learn } from "./editor.js";
@@ -10,7 +11,7 @@ import { Inspector } from "./inspector.js";
 import { Lanes } from "./lanes.js";
 import { Marks } from "./marks.js";
 import { Matches } from "./matches.js";
-import { page } from "./page.js";
+import { page, written } from "./page.js";
 import { divider, showPane, tabs, themes } from "./panes.js";
 import { Plan } from "./plan.js";
 import { Run } from "./run.js";
@@ -40,6 +41,7 @@ const run = new Run(marks, {
 const runIt = () => start();
 const editor = new Editor($("program"), { label: "Program", placeholder: "fraud(Card) <-\n    (use(Card, A) seq use(Card, B))\n    within 10 min where A \\= B.", onRun: runIt, onChange: () => changed() });
 const events = new Events($("panel-events"), { onChange: () => eventsChanged(), onRun: runIt, onSend: (row) => sendOne(row), kinds: () => state.kinds });
+const background = new Background($("program"), { onRun: runIt, onChange: () => changed() });
 const expressions = new Expressions($("panel-expressions"));
 const lanes = new Lanes($("lanes"), timeline, { choose: (id) => choose(id), why: () => showResult("why", true), askWhyNot: (lane, from, to) => askWhyNot(lane.name, from, to), onDraw: () => paintRange() });
 const matches = new Matches($("panel-matches"), { onChoose: (id) => choose(id), onWhy: () => showResult("why", true), dates, marks });
@@ -52,7 +54,7 @@ const inspector = new Inspector($("panel-why"), {
 const showInput = tabs($("tabs-left"), "left", (name) => { if (name === "expressions") expressions.refresh(); });
 const showTab = tabs($("tabs-result"), "result", (name) => { if (name === "plan") refreshPlan(); });
 
-Object.assign(page, { marks, timeline, run, editor, events, matches, plan, lanes, expressions, inspector, showInput, choose, check, changed, askWhyNot, goToRule });
+Object.assign(page, { marks, timeline, run, editor, events, matches, plan, lanes, expressions, background, inspector, showInput, choose, check, changed, askWhyNot, goToRule });
 
 function showResult(name, focus = false) {
   showTab(name);
@@ -73,7 +75,7 @@ function showGrowth() {
 
 function changed() {
   keep();
-  if (marks.count) stale();
+  if (marks.count && state.run !== written()) stale();
   check();
   paintWelcome();
 }

@@ -2,10 +2,12 @@
 // and decides; what is read here places marks on the time line and names rows. Times are seconds.
 
 const TICK = 0.001; // between two terms without stamps
-export const TYPES = { terms: "text/plain", json: "application/x-ndjson", csv: "text/csv" };
+export const TYPES = { terms: "text/plain", json: "application/x-ndjson", csv: "text/csv", trig: "application/trig", nquads: "application/n-quads" };
+export const QUADS = { trig: "TriG", nquads: "N-Quads" }; // which only the service reads
 
 export function formatOf(text) {
-  const line = text.split("\n").find((each) => each.trim() && !each.trimStart().startsWith("%"))?.trim() ?? "";
+  const line = text.split("\n").find((each) => each.trim() && !/^\s*[%#]/.test(each))?.trim() ?? "";
+  if (/^(@?(prefix|base)\s|graph\s|<|_:|[\w-]*:[\w-]*\s*[{<])/i.test(line)) return /\{/.test(text.slice(0, 20_000).replace(/<[^>\s]*>|"(?:[^"\\]|\\.)*"/g, "")) ? "trig" : "nquads";
   if (/^[{[]/.test(line)) return "json";
   return /^(event\s*\(|sleep\s*\(|halt\b|\/\*)/.test(line) || (!line && text.includes("%")) ? "terms" : "csv";
 }
@@ -13,7 +15,7 @@ export function formatOf(text) {
 /** Return {format, rows, bad, header, dates}: a row has line, name, values, start, end and what is sent for it. */
 export function readRows(text, format = formatOf(text)) {
   const found = { format, rows: [], bad: [], header: "", dates: false };
-  if (text.trim()) ({ terms: readTerms, json: readJson, csv: readCsv })[format](text, found);
+  if (text.trim() && !QUADS[format]) ({ terms: readTerms, json: readJson, csv: readCsv })[format](text, found);
   return found;
 }
 

@@ -1,7 +1,7 @@
 // Running, stepping and watching: what the buttons of the bar do.
 import { Away, Refused, call } from "./api.js";
 import { $, clear, el, note, plural, say } from "./dom.js";
-import { page } from "./page.js";
+import { page, written } from "./page.js";
 import { paintEmpty, paintState, paintStatus, paintWelcome } from "./seen.js";
 import { applyWanted, setLanguage } from "./sessions.js";
 import { durationText, timeText } from "./times.js";
@@ -13,6 +13,7 @@ export async function start(stepping = false) {
   if (!page.editor.value.trim()) { page.showInput("program"); page.editor.area.focus(); return note("Write a program first, or take a sample"); }
   const before = page.state.ran ? page.matches.rows : [];
   const began = performance.now();
+  page.state.run = written();
   begin();
   try {
     if (page.state.language === "snoop-r") {
@@ -20,7 +21,7 @@ export async function start(stepping = false) {
       await page.expressions.run(page.editor.value, page.events.read);
       return finish(before, began);
     }
-    await page.run.start({ program: page.editor.value, language: page.state.language, policy: $("policy").value || null });
+    await page.run.start({ program: page.editor.value, language: page.state.language, policy: $("policy").value || null, background: page.background.value.trim() || null });
     page.state.checked++;
     if (stepping) return page.run;
     await page.run.run(page.events.read, { close: $("close-after").checked, table: page.events.table });
@@ -82,6 +83,7 @@ export async function refreshPlan(always = false) {
 export async function step(many) {
   if (page.run.running || page.state.watching) return;
   if (page.state.language === "snoop-r") return note("Expressions are run as a whole");
+  if (page.events.table) return note(`${page.events.table.name} goes to the service as a whole; run it`);
   const { read } = page.events;
   if (!page.run.engine || page.state.stale || page.run.closed) {
     if (!(await start(true))) return;

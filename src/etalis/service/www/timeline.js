@@ -266,7 +266,7 @@ export class Timeline {
       }
     }
     this.drawMarks(place, alone, colour);
-    if (alone.length && alone.length === seen.length && alone.length <= 120) this.drawLabels(place, alone);
+    if (alone.length && alone.length === seen.length && alone.length <= 120 && this.chosen === null) this.drawLabels(place, alone);
     pen.globalAlpha = 1;
   }
 
