@@ -467,6 +467,29 @@ def test_a_row_that_the_service_refuses_is_marked(page: Browser) -> None:
     assert page.value("etalis.matches.rows.length") == 1
 
 
+def test_whole_numbers_of_any_size_are_kept(page: Browser) -> None:
+    large = 123456789012345678901234567890
+    write(page, PAIRS, pairs(("a", large, 1), ("b", large, 2), ("a", 2**53 + 1, 3)))
+    run(page)
+    assert page.value("etalis.matches.rows.map((row) => row.text)") == [f"pair({large})"]
+    assert json.loads(page.value("etalis.matches.lines()"))["X"] == large
+    assert page.value("etalis.marks.record(2).text") == f"a({2**53 + 1})"
+    page.value("etalis.choose(etalis.matches.rows[0].id)")
+    page.until("etalis.timeline.parts.length === 2")
+    assert page.errors == []
+
+
+def test_long_texts_are_shown_in_part_and_used_whole(page: Browser) -> None:
+    write(page, PAIRS)
+    rows = pairs(*((("a", "b")[i % 2], i // 2, i) for i in range(20_000)))
+    page.value(f"etalis.events.fill({json.dumps(''.join(json.dumps(row) + chr(10) for row in rows))})")
+    assert page.value("[etalis.events.read.rows.length, etalis.events.editor.lines]") == [20_000, 200]
+    assert page.value("etalis.events.adding.hidden"), "no rows are added to what is not shown"
+    run(page)
+    assert page.value("etalis.matches.rows.length") == 10_000
+    assert page.errors == []
+
+
 def test_a_link_opens_the_session_unrun(browser: Browser, address: str) -> None:
     show(browser, address + "/?sample=stock")
     run(browser)

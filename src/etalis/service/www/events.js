@@ -70,10 +70,10 @@ export class Events {
     this.refused = [];
     this.read = readRows(this.text);
     const quads = QUADS[this.read.format];
-    this.adding.hidden = Boolean(quads) || !this.kinds().some((kind) => kind.role !== "derived");
     if (quads) this.table = { bytes: this.text, name: this.name ?? quads, type: TYPES[this.read.format] };
     else if (typeof this.table?.bytes === "string") this.table = null;
     if (!this.whole && !this.table) this.tell("");
+    this.showForm();
     this.editor.language = quads ? "ep-sparql" : this.read.format;
     this.editor.paint();
     this.mark();
@@ -93,13 +93,16 @@ export class Events {
     this.mark();
   }
 
+  /** Rows are added to texts that are edited here. */
+  showForm() { this.adding.hidden = (!this.sending && (this.whole !== null || this.table !== null)) || !this.kinds().some((kind) => kind.role !== "derived"); }
+
   /** The form: one of the declared kinds with its attributes. */
   paintForm() {
     const kinds = this.kinds().filter((kind) => kind.role !== "derived");
     const key = JSON.stringify(kinds);
     if (key === this.formKey) return;
     this.formKey = key;
-    this.adding.hidden = !kinds.length;
+    this.showForm();
     if (!kinds.length) return clear(this.adding);
     const select = el("select", { "aria-label": "Kind of event", onchange: () => fields() }, kinds.map((kind, i) => el("option", { value: i }, `${kind.name}/${kind.arity}`)));
     const inputs = el("span", { class: "inputs" });

@@ -56,7 +56,7 @@ function readJson(text, found) {
   const whole = text.trim();
   if (whole.startsWith("[") && /^\[\s*[{[]/.test(whole)) {
     try {
-      const items = JSON.parse(whole);
+      const items = exactJson(whole);
       items.forEach((item) => jsonRow(item, 1, JSON.stringify(item), found));
       return;
     } catch { /* lines of lists, or broken: line by line */ }
@@ -64,7 +64,7 @@ function readJson(text, found) {
   text.split("\n").forEach((line, i) => {
     if (!line.trim()) return;
     let item;
-    try { item = JSON.parse(line); } catch (error) { return found.bad.push({ line: i + 1, message: "not JSON: " + error.message }); }
+    try { item = exactJson(line); } catch (error) { return found.bad.push({ line: i + 1, message: "not JSON: " + error.message }); }
     jsonRow(item, i + 1, line.trim(), found);
   });
 }
@@ -213,11 +213,20 @@ function parseTerm(text) {
   return found;
 }
 
+/** JSON with whole numbers of any size: those that no number of JavaScript is exact for are kept as they are written. */
+export function exactJson(text) {
+  if (!JSON.rawJSON || !/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_, value, { source }) => (typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? JSON.rawJSON(source) : value));
+}
+
+const isRaw = (value) => typeof value === "object" && value !== null && Boolean(JSON.isRawJSON?.(value));
+
 // Names of rows as the engine writes them.
 export function valueText(value) {
   if (value === null || value === undefined) return "null";
   if (typeof value === "number") return String(value);
   if (typeof value === "boolean") return String(value);
+  if (isRaw(value)) return value.rawJSON;
   if (Array.isArray(value)) return `[${value.map(valueText).join(", ")}]`;
   if (typeof value === "object") return typeof value.name === "string" && Array.isArray(value.args) ? `${value.name}(${value.args.map(valueText).join(", ")})` : JSON.stringify(value);
   return String(value);

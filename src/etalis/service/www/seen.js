@@ -30,7 +30,7 @@ export function paintState() {
   const button = $("run"), active = page.run.running && !page.state.watching;
   button.querySelector("use").setAttribute("href", active ? "#i-stop" : "#i-run");
   button.querySelector("span").textContent = active ? "Stop" : "Run";
-  button.disabled = $("step").disabled = Boolean(page.state.watching);
+  for (const each of [button, $("step"), $("reset"), $("policy"), ...$("language").children]) each.disabled = Boolean(page.state.watching);
   $("live").classList.toggle("on", Boolean(page.state.watching && page.run.running));
   paintStatus();
 }
@@ -77,5 +77,5 @@ export function paintWelcome(wanted = !page.editor.value.trim() && !page.state.w
   welcomed = wanted;
   $("welcome").hidden = !wanted;
   document.body.classList.toggle("welcomed", wanted);
-  if (wanted) welcome($("welcome"), { open: (sample) => { open(sample); start(); }, close: page.editor.value.trim() || page.marks.count ? () => paintWelcome(false) : null });
+  if (wanted) welcome($("welcome"), { open: (sample) => { open(sample); if (matchMedia("(max-width: 799px)").matches) showPane("time"); start(); }, close: page.editor.value.trim() || page.marks.count ? () => paintWelcome(false) : null });
 }
