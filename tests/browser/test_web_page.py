@@ -561,9 +561,15 @@ def test_an_engine_is_watched_as_it_goes(browser: Browser, address: str) -> None
         client.post("/engines", json={"name": "watched", "program": PAIRS}).raise_for_status()
         show(browser, address + "/?engine=watched")
         browser.until("etalis.run.running && etalis.editor.area.readOnly")
-        for row in pairs(("a", 1, 1), ("b", 1, 2)):
+        for row in pairs(("a", 1, 1762500001), ("b", 1, 1762500002)):
             client.post("/engines/watched/events", json=row).raise_for_status()
         browser.until("etalis.matches.rows.length === 1")
+        browser.until("document.querySelector('.rows .time')")
+        assert text_of(browser, ".rows .time") == "07:20:01 – 07:20:02"
+        browser.value("etalis.choose(etalis.matches.rows[0].id); document.getElementById('tab-why').click()")
+        browser.until("document.querySelector('#panel-why .tree .quiet code')")
+        assert "etalis_justification" in text_of(browser, "#panel-why")
+        browser.errors.clear()  # of what is asked and not kept
         assert browser.value("etalis.marks.lanes.map((lane) => [lane.name, lane.total])") == [
             ["a/1", 1], ["b/1", 1], ["pair/1", 1],
         ]  # fmt: skip

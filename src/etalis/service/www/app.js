@@ -31,7 +31,11 @@ const timeline = new Timeline($("canvas"), marks);
 const dates = () => timeline.dates;
 const run = new Run(marks, {
   started: () => { timeline.dates = run.setting ? events.read.dates : timeline.dates; },
-  records: (records) => { matches.add(records); showGrowth(); },
+  records: (records) => {
+    timeline.dates ||= Boolean(state.watching) && marks.high > 1e8; // seconds since 1970
+    matches.add(records);
+    showGrowth();
+  },
   refused: (rows) => events.refuse(rows),
   progress: (done, all) => { $("run").querySelector("span").textContent = `Stop · ${Math.floor((100 * done) / all)} %`; },
   state: () => paintState(),
@@ -67,7 +71,6 @@ let growing = 0;
 function showGrowth() {
   growing ||= setTimeout(() => {
     growing = 0;
-    if (state.watching && marks.high > 1e8) timeline.dates = true;
     timeline.grown();
     paintEmpty();
   }, run.running ? 100 : 0);

@@ -23,7 +23,7 @@ export class Events {
     host.append(el("div", { class: "toolbar" }, this.format = el("span", { class: "quiet" }), el("span", { class: "grow" }),
       el("button", { type: "button", onclick: () => this.picker.click() }, "Open a file"), this.picker,
       el("button", { type: "button", onclick: () => download(this.name ?? "events.txt", this.text, "text/plain") }, "Save")), this.told, place, this.adding);
-    this.editor = new Editor(place, { label: "Events", language: "json", placeholder: '{"event": "withdrawal", "at": 0, "card": "c1", "amount": 20}\n\nJSON lines, CSV, or terms: event(a(1)).\nOr drop a file here.', onRun, onChange: () => this.changed() });
+    this.editor = new Editor(place, { label: "Events", language: "json", placeholder: this.example = '{"event": "withdrawal", "at": 0, "card": "c1", "amount": 20}\n\nJSON lines, CSV, or terms: event(a(1)).\nOr drop a file here.', onRun, onChange: () => this.changed() });
     this.read = readRows("");
     this.editor.area.addEventListener("input", debounce(60, () => this.colour()));
     this.fill("");
