@@ -308,7 +308,7 @@ def test_a_match_that_is_taken_back_is_struck(page: Browser) -> None:
 def test_the_plan_shows_what_waits(page: Browser) -> None:
     write(page, f"alone(X) <- z(X).\n{PAIRS}", pairs(("a", 1, 1), ("a", 2, 2)))
     click(page, "#step")
-    page.until("etalis.run.sent === 1")
+    page.until(f"{LIT}.length === 2")
     click(page, "#tab-plan")
     page.until("document.querySelectorAll('.box').length === 6")
     click(page, ".box.operator")
@@ -681,6 +681,21 @@ def test_a_plan_with_a_loop_is_laid_out(page: Browser) -> None:
     assert len({tuple(place) for place in places.values()}) == 4
     assert places["a"][1] < places["b"][1]
     assert places["d"][1] < places["c"][1]
+
+
+def test_rules_apart_stand_below_each_other_in_the_plan(page: Browser) -> None:
+    write(page, "\n".join(f"k{i}(X) <- e{i}(X)." for i in range(30)), [{"event": "e1", "at": 1, "x": 1}])
+    run(page)
+    click(page, "#tab-plan")
+    page.until("document.querySelectorAll('.box').length === 60")
+    wide, room, rows = page.value(
+        "[document.querySelector('#panel-plan svg').clientWidth, document.getElementById('panel-plan').clientWidth,"
+        " new Set([...document.querySelectorAll('#panel-plan .box')].map((box) => box.getCTM().f)).size"
+        "]"
+    )
+    assert wide <= room
+    assert rows >= 6
+    assert page.errors == []
 
 
 def test_wheel_drag_strip_and_double_click_move_the_time_line(browser: Browser, address: str) -> None:

@@ -266,6 +266,7 @@ export class Editor {
 
   /** Number the lines beside where they begin: those that are wrapped take several rows. */
   place() {
+    if (!this.page.offsetWidth) return; // once it is seen
     const rows = this.box.classList.contains("wraps") ? Array.from(this.code.children, (each) => Math.max(Math.round(each.offsetHeight / LINE), 1)) : null;
     const key = rows && rows.some((n) => n > 1) ? rows.join() : String(this.lines);
     if (key === this.placed) return;

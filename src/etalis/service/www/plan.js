@@ -39,7 +39,7 @@ export class Plan {
   build(nodes, links) {
     this.links = links;
     const known = new Set(nodes.map((node) => node.id)), edges = links.filter((link) => known.has(link.from) && known.has(link.to));
-    const place = arrange(nodes, edges), width = Math.max(...[...place.values()].map((p) => p.x + p.width)) + PAD, height = Math.max(...[...place.values()].map((p) => p.y + p.height)) + PAD;
+    const place = arrangeAll(nodes, edges, Math.max(this.host.parentElement.clientWidth, 480)), width = Math.max(...[...place.values()].map((p) => p.x + p.width)) + PAD, height = Math.max(...[...place.values()].map((p) => p.y + p.height)) + PAD;
     this.nodes = new Map();
     const lines = edges.map((link) => {
       const a = place.get(link.from), b = place.get(link.to), from = [a.x + a.width / 2, a.y + a.height], to = [b.x + b.width / 2, b.y];
@@ -171,6 +171,24 @@ function splitText(text, letters) {
   const shown = lines.slice(0, 3).map((line) => (line.length > letters ? line.slice(0, letters - 1) + "…" : line));
   if (lines.length > 3) shown[2] = shown[2].slice(0, letters - 1) + "…";
   return shown;
+}
+
+/** Places of boxes that may fall apart into groups without links: these stand side by side, and then below each other. */
+function arrangeAll(nodes, links, most) {
+  const group = new Map(nodes.map((node) => [node.id, node.id]));
+  const first = (id) => { while (group.get(id) !== id) id = group.get(id); return id; };
+  for (const { from, to } of links) group.set(first(to), first(from));
+  const places = new Map();
+  let x = 0, y = 0, low = 0;
+  for (const [, some] of Map.groupBy(nodes, (node) => first(node.id))) {
+    const place = arrange(some, links.filter((link) => first(link.from) === first(some[0].id)));
+    const right = Math.max(...[...place.values()].map((p) => p.x + p.width)) + GAP - PAD, bottom = Math.max(...[...place.values()].map((p) => p.y + p.height));
+    if (x > 0 && x + right + PAD > most) [x, y] = [0, low];
+    for (const [id, p] of place) places.set(id, { ...p, x: p.x + x, y: p.y + y });
+    x += right;
+    low = Math.max(low, y + bottom + GAP - PAD + 8);
+  }
+  return places;
 }
 
 /** Places of boxes: a layer is one below the deepest that leads to it; in a layer, by the middle of what is above. */

@@ -90,6 +90,7 @@ export async function step(many) {
   }
   await refreshPlan(true);
   const before = page.plan.waiting();
+  if (!page.run.sent) page.showInput("events");
   const rows = read.rows.slice(page.run.sent, page.run.sent + (many ? 10 : 1));
   try {
     const found = rows.length ? await page.run.send(read, rows) : await page.run.close();

@@ -52,7 +52,7 @@ export function paintEmpty() {
   if (!page.matches.rows.length) {
     const derived = page.state.kinds.find((kind) => kind.role === "derived");
     clear(page.matches.empty, page.run.engine && !page.run.running && page.run.sent && !page.state.stale
-      ? [el("p", {}, "Nothing was detected."), derived && el("p", {}, el("button", { type: "button", class: "main", onclick: () => page.askWhyNot(`${derived.name}/${derived.arity}`, null, null) }, `Why not ${derived.name}?`))]
+      ? [el("p", {}, page.run.sent < page.events.read.rows.length ? "Nothing was detected so far." : "Nothing was detected."), derived && el("p", {}, el("button", { type: "button", class: "main", onclick: () => page.askWhyNot(`${derived.name}/${derived.arity}`, null, null) }, `Why not ${derived.name}?`))]
       : el("p", {}, "What the program detects shows up here."));
   }
 }
