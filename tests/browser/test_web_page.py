@@ -107,16 +107,18 @@ def test_a_sample_runs_at_a_click_to_its_known_matches(page: Browser, sample: di
 
 
 def test_the_first_paint_is_soon(browser: Browser, address: str) -> None:
-    times = []
-    for _ in range(5):
-        show(browser, address, forget=False)
-        times.append(
-            browser.value(
-                "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(Math.max("
-                "...performance.getEntriesByType('paint').map((entry) => entry.startTime))))))"
-            )
+    assert any(first_paint(browser, address) < 300 for _ in range(5))
+
+
+def first_paint(browser: Browser, address: str) -> float:
+    """Return after how many ms the page has been painted."""
+    show(browser, address, forget=False)
+    return float(
+        browser.value(
+            "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(Math.max("
+            "...performance.getEntriesByType('paint').map((entry) => entry.startTime))))))"
         )
-    assert min(times) < 300
+    )
 
 
 def test_errors_are_marked_in_place_with_hint_and_fix(page: Browser) -> None:
@@ -481,12 +483,12 @@ def test_whole_numbers_of_any_size_are_kept(page: Browser) -> None:
 
 def test_long_texts_are_shown_in_part_and_used_whole(page: Browser) -> None:
     write(page, PAIRS)
-    rows = pairs(*((("a", "b")[i % 2], i // 2, i) for i in range(20_000)))
+    rows = [{"event": "ab"[i % 2], "at": i, "x": f"{i // 2}{'x' * 400}"} for i in range(1000)]
     page.value(f"etalis.events.fill({json.dumps(''.join(json.dumps(row) + chr(10) for row in rows))})")
-    assert page.value("[etalis.events.read.rows.length, etalis.events.editor.lines]") == [20_000, 200]
+    assert page.value("[etalis.events.read.rows.length, etalis.events.editor.lines]") == [1000, 200]
     assert page.value("etalis.events.adding.hidden"), "no rows are added to what is not shown"
     run(page)
-    assert page.value("etalis.matches.rows.length") == 10_000
+    assert page.value("etalis.matches.rows.length") == 500
     assert page.errors == []
 
 
@@ -635,7 +637,7 @@ def test_a_hundred_thousand_events_move_at_thirty_frames_a_second(page: Browser)
     )
     assert page.value("etalis.marks.count") == 100_000
     for zoom in (1, 0.2, 0.002):
-        assert min(page.value(PANNED % zoom) for _ in range(3)) < 1000 / 30
+        assert any(page.value(PANNED % zoom) < 1000 / 30 for _ in range(3))
     assert page.errors == []
 
 
