@@ -171,10 +171,10 @@ def test_wheel_drag_and_keys_move_the_time_line(browser: Browser, many: Path) ->
 
 def test_ten_thousand_events_stay_usable(browser: Browser, many: Path) -> None:
     assert many.stat().st_size < 3_000_000
-    assert min(first_paint(browser, many) for _ in range(5)) < 1_000
+    assert any(first_paint(browser, many) < 1_000 for _ in range(5))
     assert browser.value("etalis.sheet.tagName") == "CANVAS"
     for zoom in (1, 0.1, 0.1):
-        assert min(step_time(browser, zoom) for _ in range(3)) < 50
+        assert any(step_time(browser, zoom) < 50 for _ in range(3))
     assert browser.errors == []
 
 

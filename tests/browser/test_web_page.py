@@ -107,16 +107,18 @@ def test_a_sample_runs_at_a_click_to_its_known_matches(page: Browser, sample: di
 
 
 def test_the_first_paint_is_soon(browser: Browser, address: str) -> None:
-    times = []
-    for _ in range(5):
-        show(browser, address, forget=False)
-        times.append(
-            browser.value(
-                "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(Math.max("
-                "...performance.getEntriesByType('paint').map((entry) => entry.startTime))))))"
-            )
+    assert any(first_paint(browser, address) < 300 for _ in range(5))
+
+
+def first_paint(browser: Browser, address: str) -> float:
+    """Return after how many ms the page has been painted."""
+    show(browser, address, forget=False)
+    return float(
+        browser.value(
+            "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(Math.max("
+            "...performance.getEntriesByType('paint').map((entry) => entry.startTime))))))"
         )
-    assert min(times) < 300
+    )
 
 
 def test_errors_are_marked_in_place_with_hint_and_fix(page: Browser) -> None:
@@ -136,6 +138,22 @@ def test_errors_are_marked_in_place_with_hint_and_fix(page: Browser) -> None:
     assert page.value("etalis.editor.value").startswith(":- set_flag(event_consumption_policy, recent).")
     page.value("document.execCommand('undo')")
     assert page.value("etalis.editor.value").startswith(":- set_flag(event_consumtion_policy, recent).")
+    assert page.errors == []
+
+
+def test_long_lines_are_wrapped_and_numbered_where_they_begin(page: Browser) -> None:
+    long = f"c(X) <- a(X). % {'word ' * 60}"
+    write(page, f"{long}\nd(X) <- a(X).\nd(X, Y) <- b(X).")
+    page.until("document.querySelectorAll('#program .mark').length === 1")
+    area, copied, mark = page.value(
+        "[etalis.editor.area.scrollHeight, etalis.editor.code.scrollHeight,"
+        " document.querySelector('#program .mark').style.top]"
+    )
+    assert area == copied
+    numbers = page.value("etalis.editor.numbers.textContent")
+    assert numbers.split("\n").index("3") == (int(mark.removesuffix("px")) - 8) / 20 > 4
+    assert [each for each in numbers.split("\n") if each] == ["1", "2", "3"]
+    assert page.value("etalis.editor.box.scrollWidth <= etalis.editor.box.clientWidth")
     assert page.errors == []
 
 
@@ -197,16 +215,29 @@ def test_the_table_of_matches_is_walked_by_keys(browser: Browser, address: str) 
     assert browser.errors == []
 
 
-def test_a_step_sends_one_event_and_lights_its_line(page: Browser) -> None:
+LIT = "[...etalis.plan.nodes.values()].filter((each) => each.box.matches('.lit')).map((each) => each.node.label)"
+
+
+def test_a_step_sends_one_event_and_lights_its_line_and_the_boxes_that_it_reached(page: Browser) -> None:
     write(page, PAIRS, pairs(("a", 1, 1), ("b", 1, 2)))
     click(page, "#step")
     page.until("etalis.run.sent === 1 && document.getElementById('outcome').textContent")
     assert text_of(page, "#outcome") == "a(1) → nothing yet"
+    page.until(f"{LIT}.length === 2")
+    assert page.value(LIT) == ["seq", "a(X)"]
     page.until("document.querySelector('#panel-why .waits')?.textContent.includes('a(1)')")
     click(page, "#step")
     page.until("document.getElementById('outcome').textContent.includes('pair')")
     assert text_of(page, "#outcome") == "b(1) → pair(1)"
     assert page.value("etalis.events.editor.lit") == 2
+    page.until(f"{LIT}.length === 3")
+    assert page.value(LIT) == ["pair(X)", "seq", "b(X)"]
+    click(page, "#tab-events")
+    strip, line = page.value(
+        "['.strip', 'pre > div:nth-child(2)'].map((part) =>"
+        " etalis.events.editor.page.querySelector(part).getBoundingClientRect().top)"
+    )
+    assert strip == line
     assert page.errors == []
 
 
@@ -233,6 +264,16 @@ def test_an_event_that_did_not_come_is_asked_for_and_its_repair_applied(page: Br
     assert page.value("etalis.matches.rows.length") == 2
     assert "1 match gained, 0 lost" in text_of(page, "#panel-matches .summary")
     assert page.errors == []
+
+
+def test_a_run_at_once_after_the_last_key_is_of_what_is_written(page: Browser) -> None:
+    page.value(f"etalis.events.fill({json.dumps(json.dumps(pairs(('a', 1, 1), ('b', 1, 2))))})")
+    click(page, "#program textarea")
+    page.type(PAIRS)
+    page.key("Enter", ctrl=True)
+    page.until("etalis.state.ran === 1 && etalis.state.kinds.length")
+    assert page.value("etalis.matches.rows.length") == 1
+    assert not page.value("document.body.classList.contains('stale')")
 
 
 def test_a_changed_program_greys_what_was_found_and_compares(page: Browser) -> None:
@@ -267,17 +308,21 @@ def test_a_match_that_is_taken_back_is_struck(page: Browser) -> None:
 
 
 def test_the_plan_shows_what_waits(page: Browser) -> None:
-    write(page, PAIRS, pairs(("a", 1, 1), ("a", 2, 2)))
+    write(page, f"alone(X) <- z(X).\n{PAIRS}", pairs(("a", 1, 1), ("a", 2, 2)))
     click(page, "#step")
-    page.until("etalis.run.sent === 1")
+    page.until(f"{LIT}.length === 2")
     click(page, "#tab-plan")
-    page.until("document.querySelectorAll('.box').length === 4")
-    assert (
-        page.value("[...document.querySelectorAll('.box.head text')].map((each) => each.textContent)[0]") == "pair(X)"
-    )
-    click(page, ".box.head")
+    page.until("document.querySelectorAll('.box').length === 6")
+    click(page, ".box.operator")
     page.until("document.querySelector('#panel-plan .waits')")
-    assert "a(1)" in text_of(page, "#panel-plan .detail")
+    told = text_of(page, "#panel-plan .detail")
+    assert "a(1) waits for b(1)" in told
+    assert "left: 1 waiting, the oldest from 1 s" in told
+    assert page.value("[...document.querySelectorAll('.lane.lit .label')].map((each) => each.textContent)") == ["a/1"]
+    assert page.value(LIT) == ["pair(X)", "seq", "a(X)", "b(X)"]
+    assert page.value("[etalis.editor.lit, etalis.editor.litTo]") == [2, 2]
+    page.key("Escape")
+    assert page.value("[...document.querySelectorAll('.lit')].length + etalis.editor.lit") == 0
     assert page.errors == []
 
 
@@ -294,6 +339,43 @@ def test_queries_run_beside_rules(page: Browser) -> None:
     assert "5" in text_of(page, ".rows .attributes")
     assert page.value("document.querySelectorAll('#program .t-operator').length") >= 4
     assert page.errors == []
+
+
+TRIG = """PREFIX : <http://ex/> PREFIX prov: <http://www.w3.org/ns/prov#>
+:g1 prov:generatedAtTime 1 . :g1 { :rose :price 2 . :lily :price 2 }
+:g2 prov:generatedAtTime 3 . :g2 { :rose :price 5 . :lily :price 9 }
+"""
+NQUADS = """<http://ex/g1> <http://www.w3.org/ns/prov#generatedAtTime> "1" .
+<http://ex/rose> <http://ex/price> "2"^^<http://www.w3.org/2001/XMLSchema#integer> <http://ex/g1> .
+<http://ex/g2> <http://www.w3.org/ns/prov#generatedAtTime> "3" .
+<http://ex/rose> <http://ex/price> "5"^^<http://www.w3.org/2001/XMLSchema#integer> <http://ex/g2> .
+"""
+
+
+@pytest.mark.parametrize(("name", "text", "taken"), [("TriG", TRIG, 4), ("N-Quads", NQUADS, 2)], ids=["trig", "nquads"])
+def test_quads_are_run_beside_background(browser: Browser, address: str, name: str, text: str, taken: int) -> None:
+    show(browser, address)
+    click(browser, "[data-language=ep-sparql]")
+    query = (
+        "PREFIX : <http://ex/> SELECT ?s ?y WHERE"
+        " { { ?s :price ?x } SEQ { ?s :price ?y } FILTER(?y > ?x) ?s :sold :here }"
+    )
+    write(browser, query)
+    browser.value(f"etalis.events.fill({json.dumps(text)})")
+    click(browser, ".background summary")
+    click(browser, ".background textarea")
+    browser.type("<http://ex/rose> <http://ex/sold> <http://ex/here> .")
+    browser.until("document.querySelector('.background b').textContent === '1'")
+    assert browser.value("etalis.events.table.name") == name
+    run(browser)
+    assert browser.value("etalis.matches.rows.map((row) => row.values)") == [[["s", "<http://ex/rose>"], ["y", 5]]]
+    assert browser.value("etalis.marks.lanes.map((lane) => [lane.name, lane.total])")[0] == ["rdf/3", taken]
+    click(browser, "#share")
+    browser.until("document.querySelector('#dialog input')")
+    show(browser, browser.value("document.querySelector('#dialog input').value"))
+    browser.until("!document.getElementById('opened').hidden")
+    assert browser.value("etalis.background.value").startswith("<http://ex/rose>")
+    assert browser.errors == []
 
 
 def test_an_expression_is_text_and_xml_side_by_side(browser: Browser, address: str) -> None:
@@ -387,6 +469,29 @@ def test_a_row_that_the_service_refuses_is_marked(page: Browser) -> None:
     assert page.value("etalis.matches.rows.length") == 1
 
 
+def test_whole_numbers_of_any_size_are_kept(page: Browser) -> None:
+    large = 123456789012345678901234567890
+    write(page, PAIRS, pairs(("a", large, 1), ("b", large, 2), ("a", 2**53 + 1, 3)))
+    run(page)
+    assert page.value("etalis.matches.rows.map((row) => row.text)") == [f"pair({large})"]
+    assert json.loads(page.value("etalis.matches.lines()"))["X"] == large
+    assert page.value("etalis.marks.record(2).text") == f"a({2**53 + 1})"
+    page.value("etalis.choose(etalis.matches.rows[0].id)")
+    page.until("etalis.timeline.parts.length === 2")
+    assert page.errors == []
+
+
+def test_long_texts_are_shown_in_part_and_used_whole(page: Browser) -> None:
+    write(page, PAIRS)
+    rows = [{"event": "ab"[i % 2], "at": i, "x": f"{i // 2}{'x' * 400}"} for i in range(1000)]
+    page.value(f"etalis.events.fill({json.dumps(''.join(json.dumps(row) + chr(10) for row in rows))})")
+    assert page.value("[etalis.events.read.rows.length, etalis.events.editor.lines]") == [1000, 200]
+    assert page.value("etalis.events.adding.hidden"), "no rows are added to what is not shown"
+    run(page)
+    assert page.value("etalis.matches.rows.length") == 500
+    assert page.errors == []
+
+
 def test_a_link_opens_the_session_unrun(browser: Browser, address: str) -> None:
     show(browser, address + "/?sample=stock")
     run(browser)
@@ -458,9 +563,15 @@ def test_an_engine_is_watched_as_it_goes(browser: Browser, address: str) -> None
         client.post("/engines", json={"name": "watched", "program": PAIRS}).raise_for_status()
         show(browser, address + "/?engine=watched")
         browser.until("etalis.run.running && etalis.editor.area.readOnly")
-        for row in pairs(("a", 1, 1), ("b", 1, 2)):
+        for row in pairs(("a", 1, 1762500001), ("b", 1, 1762500002)):
             client.post("/engines/watched/events", json=row).raise_for_status()
         browser.until("etalis.matches.rows.length === 1")
+        browser.until("document.querySelector('.rows .time')")
+        assert text_of(browser, ".rows .time") == "07:20:01 – 07:20:02"
+        browser.value("etalis.choose(etalis.matches.rows[0].id); document.getElementById('tab-why').click()")
+        browser.until("document.querySelector('#panel-why .tree .quiet code')")
+        assert "etalis_justification" in text_of(browser, "#panel-why")
+        browser.errors.clear()  # of what is asked and not kept
         assert browser.value("etalis.marks.lanes.map((lane) => [lane.name, lane.total])") == [
             ["a/1", 1], ["b/1", 1], ["pair/1", 1],
         ]  # fmt: skip
@@ -526,7 +637,7 @@ def test_a_hundred_thousand_events_move_at_thirty_frames_a_second(page: Browser)
     )
     assert page.value("etalis.marks.count") == 100_000
     for zoom in (1, 0.2, 0.002):
-        assert min(page.value(PANNED % zoom) for _ in range(3)) < 1000 / 30
+        assert any(page.value(PANNED % zoom) < 1000 / 30 for _ in range(3))
     assert page.errors == []
 
 
@@ -572,6 +683,21 @@ def test_a_plan_with_a_loop_is_laid_out(page: Browser) -> None:
     assert len({tuple(place) for place in places.values()}) == 4
     assert places["a"][1] < places["b"][1]
     assert places["d"][1] < places["c"][1]
+
+
+def test_rules_apart_stand_below_each_other_in_the_plan(page: Browser) -> None:
+    write(page, "\n".join(f"k{i}(X) <- e{i}(X)." for i in range(30)), [{"event": "e1", "at": 1, "x": 1}])
+    run(page)
+    click(page, "#tab-plan")
+    page.until("document.querySelectorAll('.box').length === 60")
+    wide, room, rows = page.value(
+        "[document.querySelector('#panel-plan svg').clientWidth, document.getElementById('panel-plan').clientWidth,"
+        " new Set([...document.querySelectorAll('#panel-plan .box')].map((box) => box.getCTM().f)).size"
+        "]"
+    )
+    assert wide <= room
+    assert rows >= 6
+    assert page.errors == []
 
 
 def test_wheel_drag_strip_and_double_click_move_the_time_line(browser: Browser, address: str) -> None:

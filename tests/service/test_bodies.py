@@ -97,7 +97,52 @@ def test_every_content_type_gives_the_same_matches() -> None:
             assert [match["match"] for match in kept] == wanted
 
     asyncio.run(run())
-    assert {*BODIES, "application/cloudevents+json"} == {*READERS}
+    assert {*BODIES, "application/cloudevents+json", *QUADS} == {*READERS}
+
+
+QUERY = (
+    "PREFIX : <http://ex/> SELECT ?s ?y WHERE { { ?s :price ?x } SEQ { ?s :price ?y } FILTER(?y > ?x) ?s :sold :here }"
+)
+AT = "http://www.w3.org/ns/prov#generatedAtTime"
+TRIG = f"""PREFIX : <http://ex/>
+:g1 <{AT}> 1 . :g1 {{ :rose :price 2 }}
+:g2 <{AT}> 3 . :g2 {{ :rose :price 5 . :lily :price 9 }}
+:g3 <{AT}> 4 . :g3 {{ :lily :price 10 }}
+"""
+WHOLE = "http://www.w3.org/2001/XMLSchema#integer"
+PRICES = ((1, 1, "rose", 2), (2, 3, "rose", 5), (2, 3, "lily", 9), (3, 4, "lily", 10))
+NQUADS = "".join(
+    f'<http://ex/g{graph}> <{AT}> "{at}"^^<{WHOLE}> .\n'
+    f'<http://ex/{what}> <http://ex/price> "{price}"^^<{WHOLE}> <http://ex/g{graph}> .\n'
+    for graph, at, what, price in PRICES
+)
+QUADS: dict[str, str] = {"application/trig": TRIG, "application/n-quads": NQUADS}
+
+
+def test_quads_are_events_of_queries_with_background() -> None:
+    spec = {
+        "language": "ep-sparql",
+        "program": QUERY,
+        "background": "<http://ex/rose> <http://ex/sold> <http://ex/here> .",
+    }
+
+    async def run() -> None:
+        async with served() as client:
+            for number, (media, body) in enumerate(QUADS.items()):
+                made = await client.post("/engines", json={**spec, "name": f"q{number}"})
+                assert made.status_code == 201, made.text
+                path, headers = f"/engines/q{number}/events", {"Content-Type": media}
+                found = (await client.post(path, content=body, headers=headers)).json()
+                assert (found["taken"], found["rejected"]) == (4, []), media
+                assert [(match["by"], match["match"]["y"]) for match in found["matches"]] == [(1, 5)], media
+            broken = await client.post("/engines/q0/events", content="<x", headers={"Content-Type": "application/trig"})
+            assert (broken.status_code, broken.json()["problems"][0]["code"]) == (422, "E402")
+            partly = await client.post(
+                "/engines/q1/events", content="nonsense\n", headers={"Content-Type": "application/n-quads"}
+            )
+            assert (partly.status_code, len(partly.json()["rejected"])) == (200, 1)
+
+    asyncio.run(run())
 
 
 def test_options_say_how_columns_are_read() -> None:

@@ -201,7 +201,8 @@ def test_whatever_comes_the_answer_is_no_fault() -> None:
               '{"goal": "X = 1"}', '{"to": 1}', '{"number": 1}', '{"kind": "c/0"}', '{"rules": "d <- a."}', '["a",1]',
               "\n", ","]  # fmt: skip
     media = ["application/json", "application/x-ndjson", "text/csv", "text/plain", "application/cloudevents+json",
-             "application/vnd.apache.parquet", "text/html", "", "application/json; charset=x"]  # fmt: skip
+             "application/vnd.apache.parquet", "application/trig", "application/n-quads", "text/html", "",
+             "application/json; charset=x"]  # fmt: skip
 
     async def run() -> None:
         async with served(limits=ServiceLimits(engines=10**6)) as client:

@@ -363,9 +363,11 @@ def test_check_tells_problems_with_their_places() -> None:
             assert [(p["code"], p["line"], p["column"], p["severity"]) for p in answer["problems"]] == [
                 ("E204", 1, 6, "error")
             ]
-            answer = (await client.post("/check", json={"program": "r rule: c(X) <- a(X)."})).json()
-            assert (answer["ok"], answer["rules"]) == (True, [{"id": "r", "line": 1, "head": "c/1"}])
-            assert [kind["name"] for kind in answer["kinds"]] == ["a", "c"]
+            answer = (await client.post("/check", json={"program": "r rule: c(X) <- a(X).\nd(X) <- c(X)."})).json()
+            assert (answer["ok"], answer["rules"]) == (
+                True, [{"id": "r", "line": 1, "head": "c/1"}, {"id": "2", "line": 2, "head": "d/1"}],
+            )  # fmt: skip
+            assert [kind["name"] for kind in answer["kinds"]] == ["a", "c", "d"]
             assert (await client.post("/check", json={"program": "", "language": "x"})).status_code == 422
 
     asyncio.run(run())

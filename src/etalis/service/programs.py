@@ -135,6 +135,6 @@ def check_program(text: str, language: str = "rules") -> CheckedProgram:
 
 
 def _rules(program: Program) -> Iterator[RuleDescription]:
-    for rule in labelled_rules(program.compiled.tree):
+    for number, rule in enumerate(labelled_rules(program.compiled.tree), 1):
         line = None if rule.span is None else rule.span.source.place(rule.span.start)[0]
-        yield RuleDescription(str(rule.label), line, f"{rule.head.name}/{len(rule.head.args)}")
+        yield RuleDescription(rule.label or str(number), line, f"{rule.head.name}/{len(rule.head.args)}")

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from io import BytesIO
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +21,7 @@ from etalis.formats import Bad, Item, Row
 from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
 from etalis.formats.json_lines import LineReader
+from etalis.formats.rdf_quads import read_nquads, read_trig
 from etalis.formats.row import ARRIVAL, Place, Reading, reading_of
 from etalis.formats.seen import Seen
 from etalis.language.attributes import Notes
@@ -210,6 +212,14 @@ def _parquet(body: Body) -> Iterator[Part]:
         raise MalformedError("E402", f"not Parquet: {error}", "send the bytes of a Parquet file") from None
 
 
+def _trig(body: Body) -> Iterator[Part]:
+    yield from _inputs(read_trig(BytesIO(body.data), _SOURCE, body.known.reading()), body)
+
+
+def _nquads(body: Body) -> Iterator[Part]:
+    yield from _inputs(read_nquads(BytesIO(body.data), _SOURCE, body.known.reading()), body)
+
+
 def _cloud_events(body: Body) -> Iterator[Part]:
     rows = JsonRows(body)
     for text in raw_items(body.data):
@@ -250,6 +260,8 @@ READERS: Mapping[str, Callable[[Body], Iterator[Part]]] = MappingProxyType(
         "text/plain": _terms,
         "application/json": _json,
         "application/vnd.apache.parquet": _parquet,
+        "application/trig": _trig,
+        "application/n-quads": _nquads,
         "application/cloudevents+json": _cloud_events,
         "application/cloudevents-batch+json": _cloud_events,
     }

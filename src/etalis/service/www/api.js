@@ -1,5 +1,6 @@
 // Calls of the service: JSON in and out, problems as errors, streams of events by fetch, and what to do when it is away.
 import { $, clear, el } from "./dom.js";
+import { exactJson } from "./rows.js";
 
 /** What the service refused: its problems have code, message, hint and place. */
 export class Refused extends Error {
@@ -54,7 +55,7 @@ export async function call(method, path, body, { type = "application/json", sign
   const sent = body === undefined || typeof body === "string" || body instanceof ArrayBuffer ? body : JSON.stringify(body);
   const answer = await ask(method, path, sent, body === undefined ? null : type, signal, accept);
   const isJson = /json/.test(answer.headers.get("Content-Type") ?? "");
-  const found = answer.status === 204 ? null : isJson ? await answer.json() : await answer.text();
+  const found = answer.status === 204 ? null : isJson ? exactJson(await answer.text()) : await answer.text();
   if (!answer.ok) throw new Refused(answer.status, isJson ? found : { detail: found });
   return found;
 }
@@ -77,7 +78,7 @@ export async function* stream(path, signal) {
         else if (field) message[field] = content;
       }
       text = text.slice(end + 2);
-      if (message.data) yield { ...message, data: JSON.parse(message.data) };
+      if (message.data) yield { ...message, data: exactJson(message.data) };
     }
   }
 }

@@ -1,6 +1,7 @@
 // The page: what the parts do together. A session is a program, its events and a policy; running it is a scratch engine of
 // the service; an engine that lives on is watched.
 import { Away, Refused, call } from "./api.js";
+import { Background } from "./background.js";
 import { askToken, dropZone, showKeys } from "./dialogs.js";
 import { $, clear, el, kept, note, plural, say } from "./dom.js";
 import { Editor, learn } from "./editor.js";
@@ -10,7 +11,7 @@ import { Inspector } from "./inspector.js";
 import { Lanes } from "./lanes.js";
 import { Marks } from "./marks.js";
 import { Matches } from "./matches.js";
-import { page } from "./page.js";
+import { page, written } from "./page.js";
 import { divider, showPane, tabs, themes } from "./panes.js";
 import { Plan } from "./plan.js";
 import { Run } from "./run.js";
@@ -30,7 +31,11 @@ const timeline = new Timeline($("canvas"), marks);
 const dates = () => timeline.dates;
 const run = new Run(marks, {
   started: () => { timeline.dates = run.setting ? events.read.dates : timeline.dates; },
-  records: (records) => { matches.add(records); showGrowth(); },
+  records: (records) => {
+    timeline.dates ||= Boolean(state.watching) && marks.high > 1e8; // seconds since 1970
+    matches.add(records);
+    showGrowth();
+  },
   refused: (rows) => events.refuse(rows),
   progress: (done, all) => { $("run").querySelector("span").textContent = `Stop · ${Math.floor((100 * done) / all)} %`; },
   state: () => paintState(),
@@ -40,6 +45,7 @@ const run = new Run(marks, {
 const runIt = () => start();
 const editor = new Editor($("program"), { label: "Program", placeholder: "fraud(Card) <-\n    (use(Card, A) seq use(Card, B))\n    within 10 min where A \\= B.", onRun: runIt, onChange: () => changed() });
 const events = new Events($("panel-events"), { onChange: () => eventsChanged(), onRun: runIt, onSend: (row) => sendOne(row), kinds: () => state.kinds });
+const background = new Background($("program"), { onRun: runIt, onChange: () => changed() });
 const expressions = new Expressions($("panel-expressions"));
 const lanes = new Lanes($("lanes"), timeline, { choose: (id) => choose(id), why: () => showResult("why", true), askWhyNot: (lane, from, to) => askWhyNot(lane.name, from, to), onDraw: () => paintRange() });
 const matches = new Matches($("panel-matches"), { onChoose: (id) => choose(id), onWhy: () => showResult("why", true), dates, marks });
@@ -52,7 +58,7 @@ const inspector = new Inspector($("panel-why"), {
 const showInput = tabs($("tabs-left"), "left", (name) => { if (name === "expressions") expressions.refresh(); });
 const showTab = tabs($("tabs-result"), "result", (name) => { if (name === "plan") refreshPlan(); });
 
-Object.assign(page, { marks, timeline, run, editor, events, matches, plan, expressions, inspector, showInput, choose, check, changed, askWhyNot, goToRule });
+Object.assign(page, { marks, timeline, run, editor, events, matches, plan, lanes, expressions, background, inspector, showInput, choose, check, changed, askWhyNot, goToRule });
 
 function showResult(name, focus = false) {
   showTab(name);
@@ -65,7 +71,6 @@ let growing = 0;
 function showGrowth() {
   growing ||= setTimeout(() => {
     growing = 0;
-    if (state.watching && marks.high > 1e8) timeline.dates = true;
     timeline.grown();
     paintEmpty();
   }, run.running ? 100 : 0);
@@ -73,7 +78,7 @@ function showGrowth() {
 
 function changed() {
   keep();
-  if (marks.count) stale();
+  if (marks.count && state.run !== written()) stale();
   check();
   paintWelcome();
 }
@@ -124,13 +129,18 @@ function choose(id, remember = true) {
   const record = timeline.chosen === null ? null : marks.record(id);
   matches.choose(record?.derived ? id : null);
   plan.light(record?.rule ?? null);
+  lanes.light();
+  editor.light(0);
   if (record) {
     timeline.parts = record.parts ?? [];
     inspector.show(record);
     lanes.reveal(id);
     say(`${record.text}, ${spanText(record.start, record.end, dates())}`);
     if (remember) history.pushState({ chosen: id }, "");
-  } else inspector.idle();
+  } else {
+    inspector.idle();
+    plan.leave();
+  }
   timeline.redraw();
   return null;
 }
@@ -192,7 +202,7 @@ function listen() {
     const typing = /^(TEXTAREA|INPUT|SELECT)$/.test(event.target.tagName);
     if (event.key === "?" && !typing) { event.preventDefault(); showKeys(); } else if (event.key === "Escape" && !$("dialog").open && !typing) {
       if (!$("welcome").hidden && editor.value.trim()) paintWelcome(false);
-      else if (timeline.chosen !== null || timeline.ghost) { timeline.ghost = null; choose(null); }
+      else if (timeline.chosen !== null || timeline.ghost || document.querySelector(".lit, .box.chosen")) { timeline.ghost = null; choose(null); }
     } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !typing) { event.preventDefault(); runIt(); }
   });
   dropZone(openFile);

@@ -3,6 +3,7 @@
 import { clear, debounce, el, icon } from "./dom.js";
 
 const LINE = 20, TOP = 8; // px, as in the style sheet
+const WRAPPED = 60_000; // characters; longer texts are moved sideways instead
 const TOKENS = {
   rules: /(?<comment>%[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<text>'(?:[^'\\\n]|\\.|'')*'?|"(?:[^"\\\n]|\\.|"")*"?)|(?<number>\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)|(?<variable>\b[A-Z_]\w*)|(?<word>\??[a-z]\w*\??)|(?<sign><-|:-|-->|\\\+|[=\\<>:]+[=<>]*)/g,
   "ep-sparql": /(?<comment>#[^\n]*)|(?<text>"(?:[^"\\\n]|\\.)*"?|<[^>\s]*>)|(?<number>\b\d+(?:\.\d+)?\b)|(?<variable>[?$]\w+)|(?<word>[A-Za-z_][\w-]*:?[\w-]*|:[\w-]+)|(?<sign>[=!<>|&]+)/g,
@@ -29,7 +30,7 @@ function classOf(group, text, language, rest) {
   if (language === "snoop-r") return text.includes(":") ? "event" : SNOOP.test(text) || /^\(/.test(rest) ? "operator" : /^[A-Z]/.test(text) ? "variable" : "";
   if (language !== "rules") return "operator";
   if (words.operators.has(text) || words.operators.has(text.replaceAll("?", ""))) return "operator";
-  if (UNITS.test(text)) return "number";
+  if (UNITS.test(text) && !/^\(/.test(rest)) return "number";
   if (words.predicates.has(text) && /^\s*\(/.test(rest)) return "predicate";
   return /^\s*[(]/.test(rest) ? "event" : "";
 }
@@ -71,7 +72,7 @@ export class Editor {
     this.language = language;
     this.problems = [];
     this.lit = 0;
-    this.area = el("textarea", { "aria-label": label, spellcheck: "false", autocomplete: "off", autocapitalize: "off", autocorrect: "off", wrap: "off", placeholder });
+    this.area = el("textarea", { "aria-label": label, spellcheck: "false", autocomplete: "off", autocapitalize: "off", autocorrect: "off", wrap: "soft", placeholder });
     this.code = el("pre", { "aria-hidden": "true" });
     this.numbers = el("pre", { "aria-hidden": "true" });
     this.marks = el("div", { class: "marks" });
@@ -86,6 +87,7 @@ export class Editor {
     this.area.addEventListener("keydown", (event) => this.key(event, onRun));
     this.area.addEventListener("mousemove", (event) => this.hover(event));
     this.paint();
+    new ResizeObserver(() => this.place()).observe(this.page);
   }
 
   get value() { return this.area.value; }
@@ -188,21 +190,31 @@ export class Editor {
   }
 
   reveal(line) {
-    const y = TOP + (line - 1) * LINE, box = this.box;
+    const y = this.topOf(line), box = this.box;
     if (y < box.scrollTop + LINE || y > box.scrollTop + box.clientHeight - 3 * LINE) box.scrollTop = Math.max(y - box.clientHeight / 3, 0);
   }
 
-  /** Light a line, as the one that was sent last; 0 for none. */
-  light(line) {
+  /** The line where the clause of a line ends. */
+  lastOf(line) {
+    const lines = this.value.split("\n"), end = lines.findIndex((each, i) => i >= line - 1 && /\.\s*(%.*)?$/.test(each));
+    return end < 0 ? lines.length : end + 1;
+  }
+
+  /** Light a line, as the one that was sent last, or some; 0 for none. */
+  light(line, last = line, reveal = true) {
     this.lit = line;
+    this.litTo = last;
     this.strip.hidden = !line;
-    this.strip.style.top = `${TOP + (line - 1) * LINE}px`;
-    if (line) this.reveal(line);
+    this.strip.style.top = `${this.topOf(line)}px`;
+    this.strip.style.height = `${this.topOf(last + 1) - this.topOf(line)}px`;
+    if (line && reveal) this.reveal(line);
   }
 
   hover(event) {
     const box = this.area.getBoundingClientRect();
-    const line = Math.floor((event.clientY - box.top - TOP) / LINE) + 1;
+    const y = event.clientY - box.top;
+    let line = 1;
+    while (line < this.lines && this.topOf(line + 1) <= y) line++;
     const found = this.problems.some((problem) => problem.line === line);
     if (found || (!this.hint.hidden && line !== this.shown + 1)) this.explain(found ? line : 0);
   }
@@ -215,19 +227,23 @@ export class Editor {
     if (!found.length) return;
     clear(this.hint, found.map((problem) => el("div", { class: problem.severity === "warning" ? "warning" : "error" },
       el("strong", {}, problem.code ?? ""), " ", problem.message, problem.hint && el("div", { class: "hint" }, problem.hint), this.fixButton(problem))));
-    this.hint.style.top = `${TOP + line * LINE + 2}px`;
+    this.hint.style.top = `${this.topOf(line + 1) + 2}px`;
   }
 
   paint() {
     const text = this.value, ranges = this.problems.filter((p) => p.range).map((p) => [...p.range, p.severity === "warning" ? "warned" : "wrong"]);
-    const parts = document.createDocumentFragment();
+    const lines = [el("div")];
+    const add = (piece, names) => piece.split("\n").forEach((part, i) => {
+      if (i) lines.push(el("div"));
+      if (part) lines.at(-1).append(names ? el("span", { class: names }, part) : part);
+    });
     const put = (start, end, name) => {
       // cut at the ends of problems, so that each piece is in a problem or not
       const cuts = [start, ...ranges.flatMap(([a, b]) => [a, b]).filter((at) => at > start && at < end).sort((a, b) => a - b), end];
       for (let i = 0; i + 1 < cuts.length; i++) {
         const piece = text.slice(cuts[i], cuts[i + 1]), marked = ranges.find(([a, b]) => a <= cuts[i] && cuts[i] < b);
         const names = [name && "t-" + name, marked?.[2]].filter(Boolean).join(" ");
-        if (piece) parts.append(names ? el("span", { class: names }, piece) : piece);
+        if (piece) add(piece, names);
       }
     };
     let done = 0;
@@ -238,14 +254,32 @@ export class Editor {
       done = end;
     }
     put(done, text.length, "");
-    parts.append("\n");
-    this.code.replaceChildren(parts);
-    const lines = text.split("\n").length;
-    if (this.lines !== lines) {
-      this.lines = lines;
-      this.numbers.textContent = Array.from({ length: lines }, (_, i) => i + 1).join("\n");
-    }
+    this.code.replaceChildren(...lines);
+    this.lines = lines.length;
+    this.box.classList.toggle("wraps", text.length <= WRAPPED);
+    this.place();
     if (!this.problems.length) clear(this.marks);
+  }
+
+  /** The top of a line, in pixels. */
+  topOf(line) { return this.tops ? this.tops[Math.min(line, this.tops.length) - 1] : TOP + (line - 1) * LINE; }
+
+  /** Number the lines beside where they begin: those that are wrapped take several rows. */
+  place() {
+    if (!this.page.offsetWidth) return; // once it is seen
+    const rows = this.box.classList.contains("wraps") ? Array.from(this.code.children, (each) => Math.max(Math.round(each.offsetHeight / LINE), 1)) : null;
+    const key = rows && rows.some((n) => n > 1) ? rows.join() : String(this.lines);
+    if (key === this.placed) return;
+    this.placed = key;
+    this.tops = null;
+    if (key.includes(",")) {
+      this.tops = [TOP];
+      for (const n of rows) this.tops.push(this.tops.at(-1) + n * LINE);
+    }
+    this.numbers.textContent = Array.from({ length: this.lines }, (_, i) => (i + 1) + "\n".repeat(this.tops ? rows[i] : 1)).join("").slice(0, -1);
+    for (const mark of this.marks.children) mark.style.top = `${this.topOf(Number(mark.dataset.line))}px`;
+    if (this.lit) this.light(this.lit, this.litTo, false);
+    if (!this.hint.hidden) this.hint.style.top = `${this.topOf(this.shown + 1) + 2}px`;
   }
 
   paintMarks() {
@@ -253,7 +287,8 @@ export class Editor {
     for (const problem of this.problems) if (problem.line && lines.get(problem.line) !== "error") lines.set(problem.line, problem.severity === "warning" ? "warning" : "error");
     clear(this.marks, [...lines].slice(0, 500).map(([line, kind]) => {
       const mark = el("button", { type: "button", tabindex: "-1", class: "mark " + kind, "aria-label": `${kind} in line ${line}`, onclick: () => this.goTo(line, 1, true) }, icon(kind));
-      mark.style.top = `${TOP + (line - 1) * LINE}px`;
+      mark.dataset.line = line;
+      mark.style.top = `${this.topOf(line)}px`;
       return mark;
     }));
   }

@@ -2,7 +2,7 @@
 // texts are kept beside the editor, which then shows how they begin.
 import { $, clear, debounce, download, el, plural } from "./dom.js";
 import { Editor } from "./editor.js";
-import { argsOf, atomText, formatOf, readRows } from "./rows.js";
+import { QUADS, TYPES, argsOf, atomText, formatOf, readRows } from "./rows.js";
 
 const LONG = 400_000, SHOWN = 200; // characters that are edited; lines that are shown of a longer text
 
@@ -13,17 +13,17 @@ export class Events {
     this.onSend = onSend;
     this.whole = null; // a text too long to be edited
     this.name = null;
-    this.table = null; // a Parquet file
+    this.table = null; // what only the service reads: a Parquet file, quads
     this.refused = [];
     this.told = el("div", { class: "told", hidden: true });
     this.adding = el("form", { class: "adding", onsubmit: (event) => { event.preventDefault(); this.add(); } });
-    this.picker = el("input", { type: "file", class: "away", tabindex: "-1", "aria-label": "File of events", accept: ".csv,.jsonl,.ndjson,.json,.events,.txt,.parquet", onchange: () => { if (this.picker.files[0]) this.onFile?.(this.picker.files[0]); this.picker.value = ""; } });
+    this.picker = el("input", { type: "file", class: "away", tabindex: "-1", "aria-label": "File of events", accept: ".csv,.jsonl,.ndjson,.json,.events,.txt,.parquet,.trig,.nq", onchange: () => { if (this.picker.files[0]) this.onFile?.(this.picker.files[0]); this.picker.value = ""; } });
     const place = el("div", { class: "fill" });
     this.host = host;
     host.append(el("div", { class: "toolbar" }, this.format = el("span", { class: "quiet" }), el("span", { class: "grow" }),
       el("button", { type: "button", onclick: () => this.picker.click() }, "Open a file"), this.picker,
       el("button", { type: "button", onclick: () => download(this.name ?? "events.txt", this.text, "text/plain") }, "Save")), this.told, place, this.adding);
-    this.editor = new Editor(place, { label: "Events", language: "json", placeholder: '{"event": "withdrawal", "at": 0, "card": "c1", "amount": 20}\n\nJSON lines, CSV, or terms: event(a(1)).\nOr drop a file here.', onRun, onChange: () => this.changed() });
+    this.editor = new Editor(place, { label: "Events", language: "json", placeholder: this.example = '{"event": "withdrawal", "at": 0, "card": "c1", "amount": 20}\n\nJSON lines, CSV, or terms: event(a(1)).\nOr drop a file here.', onRun, onChange: () => this.changed() });
     this.read = readRows("");
     this.editor.area.addEventListener("input", debounce(60, () => this.colour()));
     this.fill("");
@@ -43,13 +43,13 @@ export class Events {
     this.editor.value = isLong ? lines.join("\n") : text;
     this.editor.readOnly = isLong;
     this.changed();
-    if (isLong) this.tell(`${name ?? "The text"} is long: its first ${SHOWN} lines are shown, all ${plural(this.read.rows.length, "event")} are used.`);
+    if (isLong) this.tell(`${name ?? "The text"} is long: its first ${SHOWN} lines are shown, all ${this.table ? "of it is" : `${plural(this.read.rows.length, "event")} are`} used.`);
   }
 
   /** A Parquet file, which only the service can read. */
   fillTable(bytes, name) {
     this.fill("");
-    this.table = { bytes, name };
+    this.table = { bytes, name, type: "application/vnd.apache.parquet" };
     this.name = name;
     this.tell(`${name}: Parquet, ${(bytes.byteLength / 1024).toFixed(0)} kB. The service reads it when you run.`);
     this.onChange();
@@ -61,19 +61,24 @@ export class Events {
   }
 
   colour() {
-    this.editor.language = formatOf(this.editor.value);
+    const format = formatOf(this.editor.value);
+    this.editor.language = QUADS[format] ? "ep-sparql" : format;
     this.editor.paint();
   }
 
   changed() {
-    if (!this.whole && !this.table) this.tell("");
     this.refused = [];
     this.read = readRows(this.text);
-    this.editor.language = this.read.format;
+    const quads = QUADS[this.read.format];
+    if (quads) this.table = { bytes: this.text, name: this.name ?? quads, type: TYPES[this.read.format] };
+    else if (typeof this.table?.bytes === "string") this.table = null;
+    if (!this.whole && !this.table) this.tell("");
+    this.showForm();
+    this.editor.language = quads ? "ep-sparql" : this.read.format;
     this.editor.paint();
     this.mark();
     $("count-events").textContent = this.read.rows.length ? this.read.rows.length.toLocaleString("en") : "";
-    this.format.textContent = this.text.trim() ? { json: "JSON lines", csv: "CSV", terms: "terms" }[this.read.format] : "";
+    this.format.textContent = this.text.trim() ? { json: "JSON lines", csv: "CSV", terms: "terms", ...QUADS }[this.read.format] : "";
     this.onChange();
   }
 
@@ -88,13 +93,16 @@ export class Events {
     this.mark();
   }
 
+  /** Rows are added to texts that are edited here. */
+  showForm() { this.adding.hidden = (!this.sending && (this.whole !== null || this.table !== null)) || !this.kinds().some((kind) => kind.role !== "derived"); }
+
   /** The form: one of the declared kinds with its attributes. */
   paintForm() {
     const kinds = this.kinds().filter((kind) => kind.role !== "derived");
     const key = JSON.stringify(kinds);
     if (key === this.formKey) return;
     this.formKey = key;
-    this.adding.hidden = !kinds.length;
+    this.showForm();
     if (!kinds.length) return clear(this.adding);
     const select = el("select", { "aria-label": "Kind of event", onchange: () => fields() }, kinds.map((kind, i) => el("option", { value: i }, `${kind.name}/${kind.arity}`)));
     const inputs = el("span", { class: "inputs" });

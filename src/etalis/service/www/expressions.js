@@ -16,9 +16,9 @@ export class Expressions {
     this.signalling = el("form", { class: "adding", onsubmit: (event) => { event.preventDefault(); this.signal(); } });
     this.graphed = el("div", { class: "graph" });
     host.append(
-      el("section", { class: "part" }, el("div", { class: "toolbar" }, el("h3", {}, "Registered"), el("span", { class: "grow" }), el("button", { type: "button", onclick: () => this.register() }, "Register the program"), el("button", { type: "button", class: "plain", "aria-label": "Refresh", title: "Refresh", onclick: () => this.refresh() }, icon("reset"))), this.list),
-      el("section", { class: "part" }, el("h3", {}, "Signal"), this.signalling),
-      el("section", { class: "part last" }, el("h3", {}, "Event graph"), this.graphed));
+      el("section", { class: "part" }, el("div", { class: "toolbar" }, el("h2", {}, "Registered"), el("span", { class: "grow" }), el("button", { type: "button", onclick: () => this.register() }, "Register the program"), el("button", { type: "button", class: "plain", "aria-label": "Refresh", title: "Refresh", onclick: () => this.refresh() }, icon("reset"))), this.list),
+      el("section", { class: "part" }, el("h2", {}, "Signal"), this.signalling),
+      el("section", { class: "part last" }, el("h2", {}, "Event graph"), this.graphed));
     this.graph = new Plan(this.graphed, { onChoose: (node, place) => this.tell(node, place), empty: "Leaves of one type are one box, and so are equal parts; what waits is counted." });
     window.addEventListener("pagehide", () => this.forget());
   }
@@ -26,7 +26,7 @@ export class Expressions {
   /** Show the XML of the program under it, or no longer. */
   beside(host, is) {
     if (is && !this.xml) {
-      this.side = el("div", { class: "side" }, el("h3", {}, "The same as XML"));
+      this.side = el("div", { class: "side" }, el("h2", {}, "The same as XML"));
       host.append(this.side);
       this.xml = new Editor(this.side, { label: "Expression in XML", language: "xml", onChange: (text) => this.fromXml(text), onRun: () => {} });
     }

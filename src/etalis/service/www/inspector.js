@@ -102,6 +102,7 @@ export class Inspector {
   }
 
   problem(error) {
+    if (error.code === "E340") return el("p", { class: "quiet" }, "This engine keeps nothing that would explain it. Its program may say ", el("code", {}, ":- set_flag(etalis_justification, on)."), " when it is made; a copy to Try keeps all.");
     return el("p", { class: "wrong" }, icon("error"), error.message, error.hint && el("span", { class: "hint" }, error.hint));
   }
 

@@ -38,10 +38,16 @@ export class Lanes {
     if (focused) this.list.querySelector(`[data-lane="${focused}"]`)?.focus();
   }
 
+  /** Light the lanes of some kinds. */
+  light(kinds = new Set()) {
+    this.lit = kinds;
+    for (const lane of this.marks.lanes) this.list.querySelector(`[data-lane="${lane.index}"]`)?.parentElement.classList.toggle("lit", kinds.has(lane.name));
+  }
+
   item(lane, height) {
     const sort = lane.derived ? "derived" : "received";
     lane.counted = el("span", { class: "count" });
-    const item = el("li", { class: `lane ${sort}${lane.folded ? " folded" : ""}`, draggable: "true" },
+    const item = el("li", { class: `lane ${sort}${lane.folded ? " folded" : ""}${this.lit?.has(lane.name) ? " lit" : ""}`, draggable: "true" },
       el("button", { type: "button", class: "named", "data-lane": lane.index, "aria-expanded": String(!lane.folded), title: `${lane.name}, ${sort}: fold or unfold`, onclick: () => this.fold(lane) },
         swatch(lane.colour, lane.derived), el("span", { class: "label" }, lane.name.replace(/\/\d+$/, ""), el("small", {}, /\/\d+$/.exec(lane.name)?.[0])), lane.counted),
       el("button", { type: "button", class: "hide", "aria-label": `Hide ${lane.name}`, title: "Hide", onclick: () => { lane.hidden = true; this.timeline.redraw(); } }, icon("close")));

@@ -25,7 +25,7 @@ export class Matches {
     this.view = el("div", { class: "table", role: "grid", tabindex: "0", "aria-label": "Matches", onscroll: () => this.paint(), onkeydown: (event) => this.key(event) },
       el("div", { class: "row head", role: "row" }, ["#", "time", "event", "attributes", "rule"].map((name) => el("span", { role: "columnheader" }, name))), this.tall, this.body);
     this.empty = el("div", { class: "nothing" });
-    host.append(el("div", { class: "toolbar" }, this.sparks, this.text,
+    host.append(this.bar = el("div", { class: "toolbar" }, this.sparks, this.text,
       this.button("copy", "Copy as JSON lines", () => this.copyRows()), this.button("down", "Download as JSON lines", () => this.save("jsonl")),
       el("button", { type: "button", title: "Download as CSV", "aria-label": "Download as CSV", onclick: () => this.save("csv") }, "CSV")), this.summary, this.view, this.empty);
     new ResizeObserver(() => this.paint()).observe(this.view);
@@ -62,6 +62,7 @@ export class Matches {
     this.view.setAttribute("aria-rowcount", this.shown.length + 1);
     this.view.hidden = !all.length;
     this.empty.hidden = all.length > 0;
+    this.bar.hidden = !all.length;
     $("count-matches").textContent = this.rows.length ? this.rows.length.toLocaleString("en") : "";
     this.paintSparks();
     this.paint();
@@ -81,7 +82,7 @@ export class Matches {
       const most = Math.max(...bins), colour = this.marks.colourOf(kind);
       return el("button", { type: "button", class: "spark", "aria-pressed": String(this.filter.kind === kind), onclick: () => { this.filter.kind = this.filter.kind === kind ? null : kind; this.update(); } },
         svg("svg", { viewBox: `0 0 ${SPARKS * 2} 14`, class: `kind${colour}`, "aria-hidden": "true" }, bins.map((n, i) => n > 0 && svg("rect", { x: i * 2, width: 1.5, y: 14 - 2 - (12 * n) / most, height: 2 + (12 * n) / most }))),
-        kind.replace(/\/\d+$/, ""), el("b", {}, rows.length.toLocaleString("en")));
+        el("span", {}, kind.replace(/\/\d+$/, "")), el("b", {}, rows.length.toLocaleString("en")));
     }));
   }
 

@@ -1,5 +1,6 @@
 // The plan: boxes and links of `/explain`, laid out in layers from the inputs to the heads, with what waits in each.
 import { clear, el, svg } from "./dom.js";
+import { valueText } from "./rows.js";
 
 const WIDE = 236, LETTER = 6.9, GAP = 26, LAYER = 64, PAD = 16;
 
@@ -17,6 +18,7 @@ export class Plan {
 
   clear() {
     this.nodes.clear();
+    this.links = [];
     this.key = "";
     this.picture.hidden = true;
     this.detail.hidden = true;
@@ -35,8 +37,9 @@ export class Plan {
   }
 
   build(nodes, links) {
+    this.links = links;
     const known = new Set(nodes.map((node) => node.id)), edges = links.filter((link) => known.has(link.from) && known.has(link.to));
-    const place = arrange(nodes, edges), width = Math.max(...[...place.values()].map((p) => p.x + p.width)) + PAD, height = Math.max(...[...place.values()].map((p) => p.y + p.height)) + PAD;
+    const place = arrangeAll(nodes, edges, Math.max(this.host.parentElement.clientWidth, 480)), width = Math.max(...[...place.values()].map((p) => p.x + p.width)) + PAD, height = Math.max(...[...place.values()].map((p) => p.y + p.height)) + PAD;
     this.nodes = new Map();
     const lines = edges.map((link) => {
       const a = place.get(link.from), b = place.get(link.to), from = [a.x + a.width / 2, a.y + a.height], to = [b.x + b.width / 2, b.y];
@@ -49,12 +52,12 @@ export class Plan {
 
   box(node, place) {
     const text = splitText(node.label, Math.floor((place.width - 20) / LETTER));
-    const badge = svg("g", { class: "waiting", transform: `translate(${place.width - 8} 0)` }, svg("rect", { x: -14, y: -10, width: 28, height: 18, rx: 9 }), svg("text", { y: 3, "text-anchor": "middle" }));
+    const badge = svg("g", { class: "waiting", "aria-hidden": "true", transform: `translate(${place.x + place.width - 8} ${place.y})` }, svg("rect", { x: -14, y: -10, width: 28, height: 18, rx: 9 }), svg("text", { y: 3, "text-anchor": "middle" }));
     const box = svg("g", { class: `box ${node.kind ?? ""}`, transform: `translate(${place.x} ${place.y})`, tabindex: "0", role: "button", "aria-label": node.label, onclick: () => this.choose(node.id), onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.choose(node.id); } } },
       svg("title", {}, node.label), svg("rect", { width: place.width, height: place.height, rx: 6 }),
-      text.map((line, i) => svg("text", { x: place.width / 2, y: 20 + i * 16, "text-anchor": "middle" }, line)), badge);
+      text.map((line, i) => svg("text", { x: place.width / 2, y: 20 + i * 16, "text-anchor": "middle" }, line)));
     this.nodes.set(node.id, { node, box, badge });
-    return box;
+    return [box, badge];
   }
 
   count(node) {
@@ -80,15 +83,81 @@ export class Plan {
   }
 
   /** Light the boxes of a rule; null for none. */
-  light(rule) {
-    for (const { node, box } of this.nodes.values()) box.classList.toggle("lit", rule !== null && String(node.rule) === String(rule));
+  light(rule) { this.lightThese((node) => rule !== null && String(node.rule) === String(rule)); }
+
+  lightThese(which) {
+    for (const { node, box } of this.nodes.values()) box.classList.toggle("lit", which(node));
+  }
+
+  /** What waits in each box. */
+  waiting() { return new Map([...this.nodes].map(([id, { node }]) => [id, node.waiting ?? 0])); }
+
+  /** Light the boxes that an event has reached, which caused `found`: the patterns that it fits, what joins it there, as far
+      as something waits that did not `before` or a match has come of it, and the heads of these matches with all that reads them. */
+  reach(event, found, before) {
+    const rules = new Set(found.map((record) => String(record.rule))), lit = new Set();
+    const all = [...this.nodes.values()].map(({ node }) => node);
+    for (const node of all) {
+      const caused = rules.has(String(node.rule));
+      if (node.kind === "event") { if ([event, ...found].some((each) => fits(node.label, each))) lit.add(node.id); } else if (caused && (node.kind === "head" || node.kind === "operator")) lit.add(node.id);
+      else if (node.waiting !== undefined && node.waiting !== before.get(node.id)) lit.add(node.id);
+    }
+    for (const { from, to } of this.links) { // an instance may have taken the place of another
+      const above = this.nodes.get(from)?.node, below = this.nodes.get(to)?.node;
+      if (lit.has(from) && above?.kind === "event" && below?.waiting > 0 && !above.details?.some((each) => each.startsWith("prefilter"))) lit.add(to);
+    }
+    this.lightThese((node) => lit.has(node.id));
+  }
+
+  /** The kinds of the patterns above a box, itself included: `name/arity`. */
+  kindsAbove(id) {
+    const seen = new Set(), kinds = new Set();
+    const visit = (at) => {
+      if (seen.has(at)) return;
+      seen.add(at);
+      const node = this.nodes.get(at)?.node;
+      if (!node) return;
+      if (node.kind === "event" || node.kind === "head") kinds.add(kindOf(node.label));
+      if (node.kind !== "event") for (const { from, to } of this.links) if (to === at) visit(from);
+    };
+    visit(id);
+    return kinds;
+  }
+
+  /** No box is chosen. */
+  leave() {
+    this.detail.hidden = true;
+    for (const { box } of this.nodes.values()) box.classList.remove("chosen");
   }
 
   choose(id) {
     for (const [each, { box }] of this.nodes) box.classList.toggle("chosen", each === id);
-    const { node } = this.nodes.get(id);
-    this.onChoose(node, this.detail);
+    const { node, box } = this.nodes.get(id);
+    Promise.resolve(this.onChoose(node, this.detail)).then(() => box.scrollIntoView({ block: "nearest", inline: "nearest" }));
   }
+}
+
+/** The name and arguments of an atom as text: `a(X, 'b, c')` gives `["a", "X", "'b, c'"]`. */
+function parts(atom) {
+  const found = [""];
+  let depth = 0;
+  for (const [piece] of atom.matchAll(/'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|[^]/gu)) {
+    if (piece === ")" || piece === "]") depth--;
+    if ((piece === "(" && !depth) || (piece === "," && depth === 1)) found.push("");
+    else if (piece !== ")" || depth) found[found.length - 1] += piece;
+    if (piece === "(" || piece === "[") depth++;
+  }
+  return found.map((each) => each.trim());
+}
+
+const plain = (text) => String(text).replace(/^'(.*)'$/s, "$1").replace(/^(-?\d+)\.0$/, "$1");
+const kindOf = (label) => { const [name, ...args] = parts(label); return `${plain(name)}/${args.length}`; };
+
+/** Whether an event fits a pattern, as far as its name, its arity and the constants tell. */
+function fits(label, { name, values }) {
+  const [called, ...args] = parts(label);
+  if (plain(called) !== name) return false;
+  return name === "rdf" || (args.length === values.length && args.every((arg, i) => /^[A-Z_]/.test(arg) || /[(\[]/.test(arg) || plain(arg) === plain(valueText(values[i][1]))));
 }
 
 /** A text in lines of at most so many letters, three at most. */
@@ -102,6 +171,24 @@ function splitText(text, letters) {
   const shown = lines.slice(0, 3).map((line) => (line.length > letters ? line.slice(0, letters - 1) + "…" : line));
   if (lines.length > 3) shown[2] = shown[2].slice(0, letters - 1) + "…";
   return shown;
+}
+
+/** Places of boxes that may fall apart into groups without links: these stand side by side, and then below each other. */
+function arrangeAll(nodes, links, most) {
+  const group = new Map(nodes.map((node) => [node.id, node.id]));
+  const first = (id) => { while (group.get(id) !== id) id = group.get(id); return id; };
+  for (const { from, to } of links) group.set(first(to), first(from));
+  const places = new Map();
+  let x = 0, y = 0, low = 0;
+  for (const [, some] of Map.groupBy(nodes, (node) => first(node.id))) {
+    const place = arrange(some, links.filter((link) => first(link.from) === first(some[0].id)));
+    const right = Math.max(...[...place.values()].map((p) => p.x + p.width)) + GAP - PAD, bottom = Math.max(...[...place.values()].map((p) => p.y + p.height));
+    if (x > 0 && x + right + PAD > most) [x, y] = [0, low];
+    for (const [id, p] of place) places.set(id, { ...p, x: p.x + x, y: p.y + y });
+    x += right;
+    low = Math.max(low, y + bottom + GAP - PAD + 8);
+  }
+  return places;
 }
 
 /** Places of boxes: a layer is one below the deepest that leads to it; in a layer, by the middle of what is above. */

@@ -2,10 +2,12 @@
 // and decides; what is read here places marks on the time line and names rows. Times are seconds.
 
 const TICK = 0.001; // between two terms without stamps
-export const TYPES = { terms: "text/plain", json: "application/x-ndjson", csv: "text/csv" };
+export const TYPES = { terms: "text/plain", json: "application/x-ndjson", csv: "text/csv", trig: "application/trig", nquads: "application/n-quads" };
+export const QUADS = { trig: "TriG", nquads: "N-Quads" }; // which only the service reads
 
 export function formatOf(text) {
-  const line = text.split("\n").find((each) => each.trim() && !each.trimStart().startsWith("%"))?.trim() ?? "";
+  const line = text.split("\n").find((each) => each.trim() && !/^\s*[%#]/.test(each))?.trim() ?? "";
+  if (/^(@?(prefix|base)\s|graph\s|<|_:|[\w-]*:[\w-]*\s*[{<])/i.test(line)) return /\{/.test(text.slice(0, 20_000).replace(/<[^>\s]*>|"(?:[^"\\]|\\.)*"/g, "")) ? "trig" : "nquads";
   if (/^[{[]/.test(line)) return "json";
   return /^(event\s*\(|sleep\s*\(|halt\b|\/\*)/.test(line) || (!line && text.includes("%")) ? "terms" : "csv";
 }
@@ -13,7 +15,7 @@ export function formatOf(text) {
 /** Return {format, rows, bad, header, dates}: a row has line, name, values, start, end and what is sent for it. */
 export function readRows(text, format = formatOf(text)) {
   const found = { format, rows: [], bad: [], header: "", dates: false };
-  if (text.trim()) ({ terms: readTerms, json: readJson, csv: readCsv })[format](text, found);
+  if (text.trim() && !QUADS[format]) ({ terms: readTerms, json: readJson, csv: readCsv })[format](text, found);
   return found;
 }
 
@@ -54,7 +56,7 @@ function readJson(text, found) {
   const whole = text.trim();
   if (whole.startsWith("[") && /^\[\s*[{[]/.test(whole)) {
     try {
-      const items = JSON.parse(whole);
+      const items = exactJson(whole);
       items.forEach((item) => jsonRow(item, 1, JSON.stringify(item), found));
       return;
     } catch { /* lines of lists, or broken: line by line */ }
@@ -62,7 +64,7 @@ function readJson(text, found) {
   text.split("\n").forEach((line, i) => {
     if (!line.trim()) return;
     let item;
-    try { item = JSON.parse(line); } catch (error) { return found.bad.push({ line: i + 1, message: "not JSON: " + error.message }); }
+    try { item = exactJson(line); } catch (error) { return found.bad.push({ line: i + 1, message: "not JSON: " + error.message }); }
     jsonRow(item, i + 1, line.trim(), found);
   });
 }
@@ -211,11 +213,20 @@ function parseTerm(text) {
   return found;
 }
 
+/** JSON with whole numbers of any size: those that no number of JavaScript is exact for are kept as they are written. */
+export function exactJson(text) {
+  if (!JSON.rawJSON || !/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_, value, { source }) => (typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? JSON.rawJSON(source) : value));
+}
+
+const isRaw = (value) => typeof value === "object" && value !== null && Boolean(JSON.isRawJSON?.(value));
+
 // Names of rows as the engine writes them.
 export function valueText(value) {
   if (value === null || value === undefined) return "null";
   if (typeof value === "number") return String(value);
   if (typeof value === "boolean") return String(value);
+  if (isRaw(value)) return value.rawJSON;
   if (Array.isArray(value)) return `[${value.map(valueText).join(", ")}]`;
   if (typeof value === "object") return typeof value.name === "string" && Array.isArray(value.args) ? `${value.name}(${value.args.map(valueText).join(", ")})` : JSON.stringify(value);
   return String(value);

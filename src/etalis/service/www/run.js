@@ -37,7 +37,7 @@ export class Run {
     this.reset();
     this.setting = setting;
     this.abort = new AbortController();
-    const made = await call("POST", "/engines", { program: setting.program, language: setting.language, scratch: true, ...(setting.policy ? { policy: setting.policy } : {}) });
+    const made = await call("POST", "/engines", { program: setting.program, language: setting.language, scratch: true, ...(setting.policy ? { policy: setting.policy } : {}), ...(setting.background ? { background: setting.background } : {}) });
     this.engine = made.name;
     this.scratch = true;
     this.plainKinds = made.kinds ?? [];
@@ -85,12 +85,12 @@ export class Run {
     return this.take(answer);
   }
 
-  /** Send a Parquet file, which only the service reads; what it took is asked for by its kinds. */
-  async sendTable({ bytes }) {
+  /** Send what only the service reads: a Parquet file, quads; what it took is asked for by its kinds. */
+  async sendTable({ bytes, type }) {
     const kinds = this.plainKinds.filter((kind) => kind.role === "input").map((kind) => `${kind.name}/${kind.arity}`).join();
     const listed = (after) => call("GET", `${this.path}/matches?after=${after}&kinds=${encodeURIComponent(kinds)}`);
     let { next } = await listed(0); // from now on inputs are listed, too
-    const answer = await call("POST", this.path + "/events", bytes, { type: "application/vnd.apache.parquet" });
+    const answer = await call("POST", this.path + "/events", bytes, { type });
     for (let found = await listed(next); found.matches.length; found = await listed(next)) {
       for (const { match } of found.matches) this.inputs.push(this.flatInput(match));
       next = found.next;
@@ -165,6 +165,7 @@ export class Run {
   }
 
   plan() { return call("GET", `${this.path}/explain?form=json`); }
+  state() { return call("GET", `${this.path}/state`); }
   partial() { return call("GET", `${this.path}/partial`); }
 
   /** Follow an engine of the service until the signal says stop. */
@@ -204,7 +205,7 @@ export class Run {
 }
 
 /** Values beside a mark: those that are short. */
-const shortText = (values) => values.map(([, value]) => value).filter((value) => value !== null && typeof value !== "object" && !/[([]/.test(value)).join(", ");
+const shortText = (values) => values.map(([, value]) => value).filter((value) => value !== null && typeof value !== "object" && !/[([]/.test(value)).map((value) => String(value).replace(/^<\S*?([^/#<>]+)[/#]?>$/, "$1")).join(", "); // of IRIs their last part
 
 /** Texts of one event may differ in quotes and in how numbers are written. */
 function keyOf(text, start, end, derived) {

@@ -1,7 +1,7 @@
 // Running, stepping and watching: what the buttons of the bar do.
 import { Away, Refused, call } from "./api.js";
 import { $, clear, el, note, plural, say } from "./dom.js";
-import { page } from "./page.js";
+import { page, written } from "./page.js";
 import { paintEmpty, paintState, paintStatus, paintWelcome } from "./seen.js";
 import { applyWanted, setLanguage } from "./sessions.js";
 import { durationText, timeText } from "./times.js";
@@ -13,6 +13,7 @@ export async function start(stepping = false) {
   if (!page.editor.value.trim()) { page.showInput("program"); page.editor.area.focus(); return note("Write a program first, or take a sample"); }
   const before = page.state.ran ? page.matches.rows : [];
   const began = performance.now();
+  page.state.run = written();
   begin();
   try {
     if (page.state.language === "snoop-r") {
@@ -20,7 +21,7 @@ export async function start(stepping = false) {
       await page.expressions.run(page.editor.value, page.events.read);
       return finish(before, began);
     }
-    await page.run.start({ program: page.editor.value, language: page.state.language, policy: $("policy").value || null });
+    await page.run.start({ program: page.editor.value, language: page.state.language, policy: $("policy").value || null, background: page.background.value.trim() || null });
     page.state.checked++;
     if (stepping) return page.run;
     await page.run.run(page.events.read, { close: $("close-after").checked, table: page.events.table });
@@ -73,8 +74,8 @@ export function troubled(error) {
 }
 
 let planning = false;
-export async function refreshPlan() {
-  if (!page.run.engine || planning || $("panel-plan").hidden) return;
+export async function refreshPlan(always = false) {
+  if (!page.run.engine || planning || (!always && $("panel-plan").hidden)) return;
   planning = true;
   try { page.plan.show(await page.run.plan()); } catch (error) { if (!(error instanceof Away)) page.plan.clear(); }
   planning = false;
@@ -82,10 +83,14 @@ export async function refreshPlan() {
 export async function step(many) {
   if (page.run.running || page.state.watching) return;
   if (page.state.language === "snoop-r") return note("Expressions are run as a whole");
+  if (page.events.table) return note(`${page.events.table.name} goes to the service as a whole; run it`);
   const { read } = page.events;
   if (!page.run.engine || page.state.stale || page.run.closed) {
     if (!(await start(true))) return;
   }
+  await refreshPlan(true);
+  const before = page.plan.waiting();
+  if (!page.run.sent) page.showInput("events");
   const rows = read.rows.slice(page.run.sent, page.run.sent + (many ? 10 : 1));
   try {
     const found = rows.length ? await page.run.send(read, rows) : await page.run.close();
@@ -99,7 +104,8 @@ export async function step(many) {
     if (found.length) page.choose(found.at(-1).id, false);
     paintStatus();
     paintState();
-    await refreshPlan();
+    await refreshPlan(true);
+    if (id !== undefined && last) page.plan.reach(page.marks.record(id), found, before);
     if (!found.length && last) await showWaiting();
   } catch (error) {
     troubled(error);
@@ -110,8 +116,7 @@ export async function step(many) {
 async function showWaiting() {
   const rows = (await page.run.partial()).partial ?? [];
   if (!rows.length) return;
-  clear($("panel-why"), el("h4", {}, "Waiting now"), el("ul", { class: "waits" }, rows.slice(0, 50).map((row) => el("li", {},
-    el("code", {}, (row.present ?? []).join(", ")), " wants ", el("code", {}, [...(row.awaited ?? []), ...(row.open ?? [])].join(", ")), el("small", {}, ` rule ${row.rule}${row.until !== null && row.until !== undefined ? `, until ${timeText(row.until, page.timeline.dates)}` : ""}`)))));
+  clear($("panel-why"), el("h2", {}, "Waiting now"), el("ul", { class: "waits" }, rows.slice(0, 50).map((row) => waitItem(row))));
 }
 
 export async function sendOne(row) {
@@ -121,12 +126,26 @@ export async function sendOne(row) {
   } catch (error) { troubled(error); }
 }
 
+/** What waits in a box of the plan; its rule and its lanes are lit. */
 export async function showNode(node, place) {
-  place.hidden = false;
-  clear(place, el("h4", {}, node.label), node.rule && el("p", {}, el("button", { type: "button", class: "link", onclick: () => page.goToRule(node.rule) }, `rule ${node.rule}`)));
-  const rows = ((await page.run.partial().catch(() => null))?.partial ?? []).filter((row) => !node.rule || String(row.rule) === String(node.rule));
-  place.append(rows.length ? el("ul", { class: "waits" }, rows.slice(0, 20).map((row) => el("li", {}, el("code", {}, (row.present ?? []).join(", ")), " wants ", el("code", {}, (row.awaited ?? []).join(", "))))) : el("p", { class: "quiet" }, "Nothing waits here."));
   page.plan.light(node.rule ?? null);
+  page.lanes.light(page.plan.kindsAbove(node.id));
+  const rule = page.state.rules.find((each) => String(each.id) === String(node.rule));
+  if (rule?.line) page.editor.light(rule.line, page.editor.lastOf(rule.line));
+  const ofRule = (rules) => node.rule === undefined || rules.map(String).includes(String(node.rule));
+  const [partial, state] = await Promise.all([page.run.partial(), page.run.state()].map((asked) => asked.catch(() => null)));
+  const begun = (partial?.partial ?? []).filter((row) => ofRule([row.rule])), parts = (state?.waiting ?? []).filter((row) => ofRule(row.rules) && (node.kind === "head" || row.operator === node.label));
+  place.hidden = false;
+  clear(place, el("h3", {}, node.label, node.rule !== undefined && [" · ", el("button", { type: "button", class: "link", onclick: () => page.goToRule(node.rule) }, `rule ${node.rule}`)]),
+    node.details?.length > 0 && node.kind !== "head" && el("p", { class: "quiet" }, node.details.filter((each) => !/ waits?$/.test(each)).join(" · ")),
+    parts.length > 0 && el("ul", { class: "leafs" }, parts.map((row) => el("li", {}, `${node.kind === "head" ? row.operator + ", " : ""}${row.part}: ${row.instances ? `${row.instances.toLocaleString("en")} waiting, the oldest from ${timeText(row.oldest, page.timeline.dates)}` : "none waits"}`))),
+    begun.length ? el("ul", { class: "waits" }, begun.slice(0, 20).map((row) => waitItem(row)), begun.length > 20 && el("li", {}, `and ${(begun.length - 20).toLocaleString("en")} more`)) : el("p", { class: "quiet" }, "Nothing has begun that could still become a match."));
+}
+
+/** What has begun: the events that are there, and what is wanted yet. */
+function waitItem(row) {
+  return el("li", {}, el("code", {}, (row.present ?? []).join(", ")), " waits for ", el("code", {}, [...(row.awaited ?? []), ...(row.open ?? [])].join(", ") || "time to pass"),
+    el("small", {}, ` rule ${row.rule}${row.until !== null && row.until !== undefined ? `, until ${timeText(row.until, page.timeline.dates)}` : ""}`));
 }
 
 // Watching

@@ -19,8 +19,9 @@ export function stale() {
 export function paintStatus() {
   const errors = page.editor.problems.filter((problem) => problem.severity !== "warning").length, warnings = page.editor.problems.length - errors;
   const place = $("status-problems");
-  clear(place, el("button", { type: "button", class: `plain ${errors ? "error" : ""}`, title: "Next problem (F8)", "aria-label": `${plural(errors, "error")}, ${plural(warnings, "warning")}: go to the next`, onclick: () => { page.showInput("program"); page.editor.next(1); } },
-    icon("error"), String(errors), icon("warning"), String(warnings)));
+  clear(place, el("button", { type: "button", class: "plain", title: "Next problem (F8)", onclick: () => { page.showInput("program"); page.editor.next(1); } },
+    el("span", { class: errors ? "error" : "" }, icon("error"), String(errors), el("span", { class: "away" }, " errors, ")),
+    el("span", { class: warnings ? "warning" : "" }, icon("warning"), String(warnings), el("span", { class: "away" }, " warnings: go to the next"))));
   const ready = page.events.read.rows.length, left = page.run.engine && !page.state.watching && page.run.sent < ready && !page.run.running;
   $("status-events").textContent = page.events.table ? page.events.table.name : left && page.run.sent ? `${page.run.sent.toLocaleString("en")} of ${plural(ready, "event")} sent` : `${plural(ready, "event")} ready`;
 }
@@ -29,7 +30,7 @@ export function paintState() {
   const button = $("run"), active = page.run.running && !page.state.watching;
   button.querySelector("use").setAttribute("href", active ? "#i-stop" : "#i-run");
   button.querySelector("span").textContent = active ? "Stop" : "Run";
-  button.disabled = $("step").disabled = Boolean(page.state.watching);
+  for (const each of [button, $("step"), $("reset"), $("policy"), ...$("language").children]) each.disabled = Boolean(page.state.watching);
   $("live").classList.toggle("on", Boolean(page.state.watching && page.run.running));
   paintStatus();
 }
@@ -51,8 +52,8 @@ export function paintEmpty() {
   if (!page.matches.rows.length) {
     const derived = page.state.kinds.find((kind) => kind.role === "derived");
     clear(page.matches.empty, page.run.engine && !page.run.running && page.run.sent && !page.state.stale
-      ? [el("p", {}, "Nothing was detected."), derived && el("p", {}, el("button", { type: "button", class: "main", onclick: () => page.askWhyNot(`${derived.name}/${derived.arity}`, null, null) }, `Why not ${derived.name}?`))]
-      : el("p", {}, "Matches stand here, as soon as there are some."));
+      ? [el("p", {}, page.run.sent < page.events.read.rows.length ? "Nothing was detected so far." : "Nothing was detected."), derived && el("p", {}, el("button", { type: "button", class: "main", onclick: () => page.askWhyNot(`${derived.name}/${derived.arity}`, null, null) }, `Why not ${derived.name}?`))]
+      : el("p", {}, "What the program detects shows up here."));
   }
 }
 
@@ -76,5 +77,5 @@ export function paintWelcome(wanted = !page.editor.value.trim() && !page.state.w
   welcomed = wanted;
   $("welcome").hidden = !wanted;
   document.body.classList.toggle("welcomed", wanted);
-  if (wanted) welcome($("welcome"), { open: (sample) => { open(sample); start(); }, close: page.editor.value.trim() || page.marks.count ? () => paintWelcome(false) : null });
+  if (wanted) welcome($("welcome"), { open: (sample) => { open(sample); if (matchMedia("(max-width: 799px)").matches) showPane("time"); start(); }, close: page.editor.value.trim() || page.marks.count ? () => paintWelcome(false) : null });
 }

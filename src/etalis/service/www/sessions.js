@@ -9,7 +9,7 @@ import { linkTo } from "./watching.js";
 
 export const LANGUAGES = { rules: "Rules", "ep-sparql": "EP-SPARQL", "snoop-r": "SNOOP-R" };
 
-const session = () => ({ name: page.state.name, language: page.state.language, program: page.editor.value, events: page.events.text, policy: $("policy").value, chosen: page.timeline.chosen !== null && page.marks.has(page.timeline.chosen) ? page.marks.record(page.timeline.chosen).number : null, range: page.timeline.fitted ? null : [page.timeline.view.first, page.timeline.view.last] });
+const session = () => ({ name: page.state.name, language: page.state.language, program: page.editor.value, background: page.background.value, events: page.events.text, policy: $("policy").value, chosen: page.timeline.chosen !== null && page.marks.has(page.timeline.chosen) ? page.marks.record(page.timeline.chosen).number : null, range: page.timeline.fitted ? null : [page.timeline.view.first, page.timeline.view.last] });
 
 export const keep = debounce(500, () => {
   if (page.state.watching) return;
@@ -30,7 +30,7 @@ export function open(given) {
   page.editor.value = given.program ?? "";
   page.events.fill(given.events ?? "");
   $("opened").hidden = true;
-  if (given.background) page.expressions.background = given.background;
+  page.background.value = given.background ?? "";
   page.check();
   keep();
   paintWelcome(false);
@@ -61,6 +61,7 @@ export function setLanguage(language, recheck = true) {
   page.editor.language = page.state.language;
   for (const button of $("language").children) { const is = button.dataset.language === page.state.language; button.setAttribute("aria-checked", String(is)); button.tabIndex = is ? 0 : -1; }
   page.expressions.beside($("program"), page.state.language === "snoop-r");
+  page.background.beside(page.state.language === "ep-sparql");
   page.editor.paint();
   if (recheck) page.changed();
 }
@@ -85,11 +86,12 @@ export async function openFile(file) {
   const text = await file.text(), found = /\.json$/i.test(file.name) ? sessionOf(text) : null;
   if (found) return openShared(found);
   if (/\.(etalis|pl|rq|epsparql)$/i.test(file.name)) { setLanguage(/\.(rq|epsparql)$/i.test(file.name) ? "ep-sparql" : "rules", false); page.editor.value = text; page.changed(); page.showInput("program"); return null; }
+  if (/\.(ttl|nt)$/i.test(file.name)) { setLanguage("ep-sparql", false); page.background.value = text; page.changed(); page.showInput("program"); return null; }
   page.events.fill(text, file.name);
   if (page.marks.count) stale();
   paintWelcome(false);
   page.showInput("events");
-  return note(`${file.name}: ${plural(page.events.read.rows.length, "event")}${page.events.read.bad.length ? `, ${plural(page.events.read.bad.length, "row")} refused` : ""}`);
+  return note(page.events.table ? `${file.name} is read by the service when you run` : `${file.name}: ${plural(page.events.read.rows.length, "event")}${page.events.read.bad.length ? `, ${plural(page.events.read.bad.length, "row")} refused` : ""}`);
 }
 
 export async function openHash() {

@@ -1,6 +1,6 @@
 // A session in an address: what is behind # never reaches the service. Deflated and in base64url; larger ones are files.
 const LONGEST = 8000;
-const KEYS = { name: "n", language: "l", program: "p", events: "e", policy: "y", chosen: "s", range: "r" };
+const KEYS = { name: "n", language: "l", program: "p", background: "b", events: "e", policy: "y", chosen: "s", range: "r" };
 
 async function through(bytes, stream) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
@@ -26,7 +26,7 @@ export async function unpack(text) {
 }
 
 function fromPlain(plain) {
-  if (plain?.v !== 1 || typeof (plain.p ?? "") !== "string" || typeof (plain.e ?? "") !== "string") return null;
+  if (plain?.v !== 1 || typeof (plain.p ?? "") !== "string" || typeof (plain.e ?? "") !== "string" || typeof (plain.b ?? "") !== "string") return null;
   return Object.fromEntries(Object.entries(KEYS).map(([name, key]) => [name, plain[key] ?? null]));
 }
 
@@ -43,7 +43,7 @@ export function sessionOf(text) {
   try {
     const plain = JSON.parse(text);
     if (plain?.etalis !== 1 || typeof plain.program !== "string") return null;
-    return { name: plain.name ?? null, language: plain.language ?? "rules", program: plain.program, events: String(plain.events ?? ""), policy: plain.policy ?? null, chosen: plain.chosen ?? null, range: plain.range ?? null };
+    return { name: plain.name ?? null, language: plain.language ?? "rules", program: plain.program, background: String(plain.background ?? ""), events: String(plain.events ?? ""), policy: plain.policy ?? null, chosen: plain.chosen ?? null, range: plain.range ?? null };
   } catch {
     return null;
   }

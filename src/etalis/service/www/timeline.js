@@ -266,7 +266,7 @@ export class Timeline {
       }
     }
     this.drawMarks(place, alone, colour);
-    if (alone.length && alone.length === seen.length && alone.length <= 120) this.drawLabels(place, alone);
+    if (alone.length && alone.length === seen.length && alone.length <= 120 && this.chosen === null) this.drawLabels(place, alone);
     pen.globalAlpha = 1;
   }
 
@@ -348,11 +348,11 @@ export class Timeline {
     }
     const { chosen: kept } = this;
     this.chosen = null; // drawn in full, not dimmed
-    for (const id of [...parts, kept]) {
-      const place = this.placeOf(marks.laneFor(id));
+    const shown = Map.groupBy([...parts, kept].sort((a, b) => marks.end(a) - marks.end(b)), (id) => this.placeOf(marks.laneFor(id)));
+    for (const [place, ids] of shown) {
       if (!place) continue;
-      this.drawMarks(place, [id], colours["kind" + place.lane.colour]);
-      this.drawLabels(place, [id], true);
+      this.drawMarks(place, ids, colours["kind" + place.lane.colour]);
+      this.drawLabels(place, ids, true);
     }
     this.chosen = kept;
     if (!target) return;

@@ -14,7 +14,8 @@ export function lock(is, { editor, events, timeline }) {
   timeline.live = is;
   events.sending = is;
   events.formKey = "";
-  editor.readOnly = is;
+  editor.readOnly = events.editor.readOnly = is;
+  events.editor.area.placeholder = is ? "What comes to the engine is on the time line.\nOne event can be sent to it below." : events.example;
   $("copy-to-try").hidden = !is;
   document.body.classList.toggle("watching", is);
 }

@@ -11,7 +11,7 @@ export async function samples() {
 }
 
 export async function welcome(host, { open, close }) {
-  const heading = el("header", {}, el("h1", {}, "What happens, in which order, and what must not happen in between"),
+  const heading = el("header", {}, el("h2", {}, "What happens, in which order, and what must not happen in between"),
     el("p", {}, "Write rules, feed events, see what they detect and why. Nothing here leaves your machine but to the service that served this page."));
   const cards = el("div", { class: "cards" });
   clear(host, close && el("button", { type: "button", class: "plain leave", "aria-label": "Close samples", onclick: close }, "✕"), heading, cards,
