@@ -252,7 +252,8 @@ class HostedEngine:
 
     async def query(self, goal: str, limit: int = 1_000) -> list[dict[str, Any]]:
         """Return the first solutions of a goal."""
-        return await self._change(lambda: self._engine.query(goal)[:limit], "query", {"goal": goal})
+        given = {"goal": goal, "limit": limit}
+        return await self._change(lambda: self._engine.query(goal, limit=limit), "query", given)
 
     async def state(self) -> tuple[Waiting, ...]:
         """Return what the engine holds on to, by rule and operator."""
@@ -328,7 +329,7 @@ class HostedEngine:
             case "reset":
                 return QueuedCall(engine.reset, answer), answer
             case "query":
-                return QueuedCall(lambda: engine.query(data["goal"]), answer), answer
+                return QueuedCall(lambda: engine.query(data["goal"], limit=data.get("limit")), answer), answer
             case "follow":
                 kinds = frozenset((str(name), int(arity)) for name, arity in data["kinds"])
                 return QueuedCall(lambda: self._follow_now(kinds), answer), answer
