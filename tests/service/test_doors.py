@@ -13,11 +13,11 @@ import httpx
 import pytest
 
 from etalis.errors import InputError
-from etalis.service.access import Bucket, Client, TokenFile, read_tokens
+from etalis.service.access import Bucket, Client, Doorkeeper, TokenFile, read_tokens
 from etalis.service.http.idempotency import FirstAnswers
 from etalis.service.http.routes import ENDPOINTS
 from etalis.service.limits import ServiceLimits, is_too_deep
-from etalis.service.problems import TooManyError
+from etalis.service.problems import ForbiddenError, TooManyError
 from etalis.service.worker import Actor, Worker
 from helpers.service import LINES, URL, lines, served
 
@@ -61,6 +61,14 @@ def test_case_28_pages_from_elsewhere_are_refused() -> None:
             assert (await client.post("/engines", content="{}", headers=simple)).status_code == 403
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("origin", ["http://[::1", "http://localhost:x", "null", "", "//", "http://a@localhost"])
+@pytest.mark.parametrize("host", ["localhost", "[::1", "localhost:1@evil.example", "[::1]:x"])
+def test_origins_and_hosts_that_are_no_addresses_are_refused(host: str, origin: str) -> None:
+    door = Doorkeeper(None, public_url="", rate=1, burst=1)
+    with pytest.raises(ForbiddenError):
+        door.admit({"host": host, "origin": origin}, "read")
 
 
 def test_tokens_give_scopes(tokens: TokenFile) -> None:

@@ -145,6 +145,11 @@ class Resource:
         if size > most:
             message = f"the body has more than {most} bytes"
             raise LargeBodyError("E824", message, "send it in several requests", {"Connection": "close"})
+        packed = request.headers.get("content-encoding", "identity")
+        if packed.lower() != "identity":
+            raise WrongTypeError(
+                "E822", f"the body is packed: {packed!r}", "send it as it is, without Content-Encoding"
+            )
         if parts and parts[0] and "content-type" not in request.headers:
             raise WrongTypeError(
                 "E822", "the body has no Content-Type", "say what it is: Content-Type: application/json"
