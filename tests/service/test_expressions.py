@@ -16,6 +16,7 @@ from etalis.service.evaluators.table import Provider, read_providers
 from etalis.service.expressions.opening import SnoopOptions
 from etalis.service.expressions.snoop_service import SnoopSettings
 from etalis.service.host import Service
+from etalis.service.limits import ServiceLimits
 from etalis.service.outbound.signature import sign
 from etalis.snoop.markup import messages_xml
 from etalis.snoop.markup.xml_document import XmlDocument
@@ -125,6 +126,28 @@ def test_problems_of_an_expression_have_their_places() -> None:
         assert {(each["code"], each["line"], each["column"]) for each in answer.json()["problems"]} == {("E888", 2, 41)}
 
     run(work)
+
+
+def test_who_waits_for_results_is_counted_as_a_reader() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        uri = await register(client, ONE)
+        first = asyncio.ensure_future(client.get(f"{uri}/results?wait=20"))
+        await until_streams(client, 1)
+        assert (await client.get(f"{uri}/results?wait=20")).status_code == 429
+        assert (await client.get(f"{uri}/results")).status_code == 200
+        await client.post("/snoop/signals", json=cd("a"))
+        assert len((await first).json()["results"]) == 1
+
+    run(work, limits=ServiceLimits(streams=1))
+
+
+async def until_streams(client: httpx.AsyncClient, count: int) -> None:
+    """Wait until so many streams are being read."""
+    for _ in range(1_000):
+        await asyncio.sleep(0)
+        if f"etalis_streams {count}" in (await client.get("/metrics")).text:
+            return
+    raise AssertionError("nobody reads")
 
 
 def test_long_names_of_signals_are_known_again() -> None:

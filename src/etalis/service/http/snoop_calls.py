@@ -152,7 +152,12 @@ async def list_results(call: RouteCall) -> Response:
         return NumberedStream(call, log, first_number(call), None, write_result_event)
     after = int(call.number("after", 0, most=1e15))
     limit = int(call.number("limit", MOST_AT_ONCE, least=1, most=MOST_AT_ONCE))
-    found, reached = await log.wait(after, None, limit, call.number("wait", 0, most=MOST_WAIT))
+    seconds = call.number("wait", 0, most=MOST_WAIT)
+    if not seconds:
+        found, reached = log.after(after, None, limit)
+    else:
+        with call.service.streaming(call.client):
+            found, reached = await log.wait(after, None, limit, seconds)
     if wants_xml(call.request.headers):
         return Response(messages_xml.write_results([entry.message for entry in found], reached), media_type=XML)
     results = b",".join(entry.json for entry in found)
