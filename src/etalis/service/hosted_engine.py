@@ -36,6 +36,7 @@ from etalis.why.why_not import WhyNot
 
 T = TypeVar("T")
 _MOST_WAYS = 20  # to read bodies, that are kept
+_SEARCH_SECONDS = 1.0  # in which is looked for why something did not occur
 _PAUSE = 50_000  # microseconds between two looks at what does not pass
 
 
@@ -273,7 +274,10 @@ class HostedEngine:
 
     async def why_not(self, question: str, between: tuple[Any, Any] | None = None, *, repair: bool = False) -> WhyNot:
         """Return why no event fits a pattern, and what came nearest."""
-        return await self._do(lambda: self._engine.why_not(question, between=between, repair=repair))
+        return await self._do(lambda: self._ask_why_not(question, between, repair))
+
+    def _ask_why_not(self, question: str, between: tuple[Any, Any] | None, repair: bool) -> WhyNot:
+        return self._engine.why_not(question, between=between, repair=repair, seconds=_SEARCH_SECONDS)
 
     async def follow(self, kinds: Iterable[Kind]) -> None:
         """Note the events of received kinds among the matches, from now on, for who names them."""
