@@ -6,8 +6,10 @@ import asyncio
 import json
 import os
 import random
+import socket
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -19,7 +21,7 @@ from etalis.service.http.routes import ENDPOINTS
 from etalis.service.limits import ServiceLimits, is_too_deep
 from etalis.service.problems import ForbiddenError, TooManyError
 from etalis.service.worker import Actor, Worker
-from helpers.service import LINES, URL, lines, served
+from helpers.service import LINES, URL, lines, live, served
 
 PAIRS = "c(X, Y) <- a(X) seq b(Y)."
 TOKENS = """
@@ -383,3 +385,15 @@ def test_routes_are_described() -> None:
     assert made["security"] == [{"token": ["write"]}]
     names = [operation["operationId"] for several in described["paths"].values() for operation in several.values()]
     assert len(names) == len({*names})
+
+
+def test_headers_that_do_not_end_close_the_connection() -> None:
+    with live() as url:
+        place = urlsplit(url)
+        with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 40_000 + b"\r\n\r\n")
+            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ")
+            with pytest.raises(OSError, match=r"reset|Broken|abort"):
+                connection.sendall(b"x" * 64_000_000)
