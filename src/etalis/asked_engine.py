@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from etalis.runtime.engine import RuntimeEngine
@@ -103,24 +105,27 @@ class AskedEngine(RuntimeEngine):
         depth: int = 5,
         budget: int = 100_000,
         repair: bool = False,
+        seconds: float | None = None,
     ) -> WhyNot:
         """Say why an event did not occur: of every rule that could have made it the attempts that came nearest.
 
         The question is a pattern such as `fraud(c1, _)`; `at` and `between` (closed) speak of the event's end,
         `interval` of start and end. `limit` attempts of each rule are told, missing parts that rules derive are asked
         after to a `depth`, and the search takes at most `budget` steps. With `repair` the answer has that of
-        `Engine.repair`. Needs an engine with `justification="full"`.
+        `Engine.repair`. In `seconds`, if they are given, it ends with what was found. Needs an engine with
+        `justification="full"`.
         """
         from etalis.why.search.ask import why_not
 
         times = _asked_times(at, between, interval)
-        found = why_not(self.core, question, **times, limit=limit, depth=depth, budget=budget)
+        until = inf if seconds is None else monotonic() + seconds
+        found = why_not(self.core, question, **times, limit=limit, depth=depth, budget=budget, until=until)
         found = replace(found, dates=self.core.evidence.shown.dates)
         if not repair:
             return found
         from etalis.why.repairing.ask import ask_repair
 
-        return replace(found, repair=ask_repair(self.core, question, **times))
+        return replace(found, repair=ask_repair(self.core, question, **times, until=until))
 
     @alone
     def repair(

@@ -346,14 +346,18 @@ class Engine(AskedEngine):
     # knowledge
 
     @alone
-    def query(self, goal: str, *, at: Any = None) -> list[dict[str, Any]]:
+    def query(self, goal: str, *, at: Any = None, limit: int | None = None) -> list[dict[str, Any]]:
         """Return all solutions of a goal over knowledge and state as they are now: the values of its variables.
+
+        With a `limit` the goal is asked for so many, and goes no further.
 
         With `at`, a moment within the flag `knowledge_horizon`, over the knowledge as it was after that moment.
         With the flag `store_fired_events`, `stored_event(event(Atom, [Start, End]))` is what was reported so far.
         """
         solver, now = self.core.rules.solver, self.core.state.now
-        return solutions(solver, goal) if at is None else solutions_at(solver, goal, to_instant(at), now)
+        if at is None:
+            return solutions(solver, goal, limit)
+        return solutions_at(solver, goal, to_instant(at), now, limit)
 
     @alone
     def simulate(self, action: str) -> Simulation:

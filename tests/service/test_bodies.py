@@ -228,6 +228,40 @@ def test_what_is_no_body_of_events_is_refused() -> None:
     asyncio.run(run())
 
 
+def test_of_rows_that_are_not_taken_the_first_are_told() -> None:
+    async def run() -> None:
+        async with served() as client:
+            await client.post("/engines", json={"program": PROGRAM, "name": "e"})
+            body = "x\n" * 2_500 + '{"event": "n", "x": 1, "at": 1}\n'
+            found = (await client.post("/engines/e/events", content=body, headers=LINES)).json()
+            assert (found["taken"], len(found["rejected"]), found["more_rejected"]) == (1, 1_000, 1_500)
+            assert found["rejected"][-1]["index"] == 999
+            metrics = (await client.get("/metrics")).text
+            assert 'etalis_engine_rejected_total{engine="e"} 2500' in metrics
+
+    asyncio.run(run())
+
+
+def test_bodies_that_would_take_long_to_refuse() -> None:
+    async def run() -> None:
+        async with served(limits=ServiceLimits(program=500)) as client:
+            await client.post("/engines", json={"program": PROGRAM, "name": "e"})
+            for media, body, status in (
+                ("text/plain", "event(free([" + "1," * 300 + "1])).", 413),
+                ("text/plain", "event(free(1)). " * 300, 200),
+                ("text/plain", "% " + "x" * 600, 413),
+                ("text/csv", ",".join(f"c{n}" for n in range(10_000)), 422),
+                ("text/csv", "event,at," + ",".join(f"c{n}" for n in range(10_000)) + "\nfree,1\n" * 100, 200),
+            ):
+                answer = await client.post("/engines/e/events", content=body, headers={"Content-Type": media})
+                assert answer.status_code == status, (media, body[:9], answer.text[:200])
+                assert len(answer.content) < 40_000
+            packed = {**LINES, "Content-Encoding": "gzip"}
+            assert (await client.post("/engines/e/events", content=b"x", headers=packed)).status_code == 415
+
+    asyncio.run(run())
+
+
 SCALARS = st.one_of(
     st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=4), st.none(),
     st.booleans(), st.just({"name": "f", "args": [1]}), st.lists(st.integers(), max_size=2),

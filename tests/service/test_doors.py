@@ -6,20 +6,22 @@ import asyncio
 import json
 import os
 import random
+import socket
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from etalis.errors import InputError
-from etalis.service.access import Bucket, Client, TokenFile, read_tokens
+from etalis.service.access import Bucket, Client, Doorkeeper, TokenFile, read_tokens
 from etalis.service.http.idempotency import FirstAnswers
 from etalis.service.http.routes import ENDPOINTS
 from etalis.service.limits import ServiceLimits, is_too_deep
-from etalis.service.problems import TooManyError
+from etalis.service.problems import ForbiddenError, TooManyError
 from etalis.service.worker import Actor, Worker
-from helpers.service import LINES, URL, lines, served
+from helpers.service import LINES, URL, lines, live, served
 
 PAIRS = "c(X, Y) <- a(X) seq b(Y)."
 TOKENS = """
@@ -61,6 +63,14 @@ def test_case_28_pages_from_elsewhere_are_refused() -> None:
             assert (await client.post("/engines", content="{}", headers=simple)).status_code == 403
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("origin", ["http://[::1", "http://localhost:x", "null", "", "//", "http://a@localhost"])
+@pytest.mark.parametrize("host", ["localhost", "[::1", "localhost:1@evil.example", "[::1]:x"])
+def test_origins_and_hosts_that_are_no_addresses_are_refused(host: str, origin: str) -> None:
+    door = Doorkeeper(None, public_url="", rate=1, burst=1)
+    with pytest.raises(ForbiddenError):
+        door.admit({"host": host, "origin": origin}, "read")
 
 
 def test_tokens_give_scopes(tokens: TokenFile) -> None:
@@ -376,3 +386,15 @@ def test_routes_are_described() -> None:
     assert made["security"] == [{"token": ["write"]}]
     names = [operation["operationId"] for several in described["paths"].values() for operation in several.values()]
     assert len(names) == len({*names})
+
+
+def test_headers_that_do_not_end_close_the_connection() -> None:
+    with live() as url:
+        place = urlsplit(url)
+        with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 40_000 + b"\r\n\r\n")
+            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ")
+            with pytest.raises(OSError, match=r"reset|Broken|abort"):
+                connection.sendall(b"x" * 64_000_000)

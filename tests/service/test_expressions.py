@@ -16,8 +16,10 @@ from etalis.service.evaluators.table import Provider, read_providers
 from etalis.service.expressions.opening import SnoopOptions
 from etalis.service.expressions.snoop_service import SnoopSettings
 from etalis.service.host import Service
+from etalis.service.limits import ServiceLimits
 from etalis.service.outbound.signature import sign
 from etalis.snoop.markup import messages_xml
+from etalis.snoop.markup.xml_document import XmlDocument
 from etalis.snoop.messages import FailureMessage
 from helpers.service import URL, StandingClock, live, read_stream, served
 
@@ -66,6 +68,7 @@ def test_xml_answers_to_xml() -> None:
         shown = await client.get(told.evaluation, headers={"accept": "application/xml"})
         assert b"<expression" in shown.content
         signal = f'<signal evaluation="{told.evaluation}/leaves/9"/>'
+        parameter = '<parameter name="p" value="1"/>'
         for body, status, code in (
             (signal, 404, "E860"),
             (f'<signal evaluation="{told.evaluation}"/>', 404, "E860"),
@@ -73,6 +76,8 @@ def test_xml_answers_to_xml() -> None:
             ("<!DOCTYPE a [<!ENTITY b 'c'>]><signals>&b;</signals>", 400, "E871"),
             ("<signals>" + "<signal>" * 300 + "</signal>" * 300 + "</signals>", 400, "E872"),
             (f'<unregister evaluation="{told.evaluation}"/>', 400, "E864"),
+            ('<signalled taken="1" matched="1" late="0" repeated="0"/>', 400, "E873"),
+            (f'<signal operator="a" language="u">{2 * parameter}</signal>', 400, "E874"),
             (f'<signal evaluation="{told.evaluation}/leaves/1"/>', 409, "E863"),
         ):
             answer = await client.post("/snoop/signals", content=body, headers=XML)
@@ -81,9 +86,83 @@ def test_xml_answers_to_xml() -> None:
             assert isinstance(failure, FailureMessage)
             assert failure.code == code
         good = '<signal operator="cd" language="http://s"><parameter name="t" value="Boy"/></signal>'
-        assert (await client.post("/snoop/signals", content=good, headers=XML)).json()["matched"] == 1
+        answer = await client.post("/snoop/signals", content=good, headers=XML)
+        (attributes,) = [dict(XmlDocument(answer.content).root.attrib)]
+        assert attributes == {"taken": "1", "matched": "1", "late": "0", "repeated": "0"}
+        again = await client.post("/snoop/signals", content=good, headers={**XML, "accept": "application/json"})
+        assert again.json()["matched"] == 1
+        for method, headers, status in (
+            ("POST", {**XML, "origin": "https://evil.example"}, 403),
+            ("PUT", XML, 405),
+            ("POST", {**XML, "content-encoding": "gzip"}, 415),
+        ):
+            answer = await client.request(method, "/snoop/signals", content=good, headers=headers)
+            assert answer.status_code == status
+            assert isinstance(messages_xml.read_message(answer.content)[0], FailureMessage)
 
     run(work)
+
+
+def test_who_may_not_signal_hears_it_in_xml(tmp_path: Path) -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        for headers, status, code in (
+            (XML, 401, "E830"),
+            ({**XML, "authorization": "Bearer t-see"}, 403, "E831"),
+        ):
+            answer = await client.post("/snoop/signals", content="<signals/>", headers=headers)
+            (failure,) = messages_xml.read_message(answer.content)
+            assert (answer.status_code, failure.code) == (status, code)
+            assert ("www-authenticate" in answer.headers) == (status == 401)
+
+    (tmp_path / "tokens").write_text("see t-see read\n")
+    run(work, tokens=TokenFile(tmp_path / "tokens"))
+
+
+def test_problems_of_an_expression_have_their_places() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        twice = 's = "u".\nSEQ(s:a(x: X), s:b(x: X)) with X = "1", X = "2"'
+        answer = await client.post("/snoop/expressions", content=twice, headers=TEXT)
+        assert answer.status_code == 422
+        assert {(each["code"], each["line"], each["column"]) for each in answer.json()["problems"]} == {("E888", 2, 41)}
+
+    run(work)
+
+
+def test_who_waits_for_results_is_counted_as_a_reader() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        uri = await register(client, ONE)
+        first = asyncio.ensure_future(client.get(f"{uri}/results?wait=20"))
+        await until_streams(client, 1)
+        assert (await client.get(f"{uri}/results?wait=20")).status_code == 429
+        assert (await client.get(f"{uri}/results")).status_code == 200
+        await client.post("/snoop/signals", json=cd("a"))
+        assert len((await first).json()["results"]) == 1
+
+    run(work, limits=ServiceLimits(streams=1))
+
+
+async def until_streams(client: httpx.AsyncClient, count: int) -> None:
+    """Wait until so many streams are being read."""
+    for _ in range(1_000):
+        await asyncio.sleep(0)
+        if f"etalis_streams {count}" in (await client.get("/metrics")).text:
+            return
+    raise AssertionError("nobody reads")
+
+
+def test_long_names_of_signals_are_known_again() -> None:
+    async def work(client: httpx.AsyncClient) -> None:
+        for name, taken in (("n" * 50_000, 1), ("n" * 50_000, 0), ("n" * 50_001, 1)):
+            answer = await client.post("/snoop/signals", json=cd("a", id=name))
+            assert answer.json()["taken"] == taken
+
+    run(work)
+
+
+def test_what_was_discarded_is_told_in_xml() -> None:
+    counts = {"taken": 2, "matched": 1, "late": 0, "repeated": 0}
+    (discarded,) = XmlDocument(messages_xml.write_reception(counts, [(1, "leaf 1: T unbound")])).root
+    assert (discarded.get("index"), discarded.text) == ("1", "leaf 1: T unbound")
 
 
 def test_polling_waits_and_tells_what_is_lost() -> None:

@@ -257,6 +257,21 @@ def test_where_there_are_tokens_one_comes_first(tmp_path: Path) -> None:
     in_session(check, tokens=TokenFile(tokens))
 
 
+def test_goals_are_asked_of_ones_own_engines_alone(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("ann s3cr3t read,signal,write\n")
+
+    async def check(talk: Conversation) -> None:
+        await talk.service.create(EngineSpec(program="known(1).", name="other"))
+        await talk.say("token('s3cr3t'). use(other).\n", 2)
+        assert (await talk.say("query(assertz(known(2))).\n"))[0].startswith(
+            "error('E831', 'the engine other is not of"
+        )
+        assert len(await talk.service.engine("other").query("known(X)")) == 1
+
+    in_session(check, tokens=TokenFile(tokens))
+
+
 def test_a_client_that_takes_no_matches_is_let_go() -> None:
     async def check(talk: Conversation) -> None:
         other = Conversation(talk.service)

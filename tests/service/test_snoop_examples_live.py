@@ -111,7 +111,11 @@ class LiveRun:
         else:
             answer = self.client.post("/snoop/signals", json=messages_json.to_plain_message(message))
         assert answer.status_code == 200, answer.text
-        return answer.json()
+        if not self.xml:
+            return answer.json()
+        told = XmlDocument(answer.content).root
+        discarded = [{"index": int(each.get("index")), "reason": each.text} for each in told]
+        return {**{name: int(count) for name, count in told.attrib.items()}, "discarded": discarded}
 
     def at(self, step: TypedStep | LeafStep) -> str | None:
         return None if step.at is None else str(step.at + self.server.shift)

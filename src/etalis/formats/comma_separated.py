@@ -18,7 +18,7 @@ from etalis.data.values import Value, to_value
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.formats.rdf_tables import TripleTable
 from etalis.formats.row import Bad, Place, Reading, Row, parse_time
-from etalis.formats.table import Attribute, Table, open_table
+from etalis.formats.table import Attribute, Table, open_table, show_columns
 from etalis.formats.terms import read_cell_term
 from etalis.logic.knowledge.cell_values import parse_cell, parse_digits
 from etalis.temporal.interval import to_seconds
@@ -164,7 +164,9 @@ def _rows(records: _Lines, table: Table | TripleTable) -> Iterator[Row | Bad]:
             yield Bad(place, place.refuse("E402", f"not CSV: {cells}", _QUOTES).problems[0])
         elif len(cells) != width:
             message = f"expected {width} cells, found {len(cells)}"
-            yield Bad(place, place.refuse("E406", message, f"the columns are {', '.join(table.columns)}").problems[0])
+            yield Bad(
+                place, place.refuse("E406", message, f"the columns are {show_columns(table.columns)}").problems[0]
+            )
         else:
             yield table.read(cells, place)
 

@@ -60,7 +60,7 @@ class TripleTable:
             self.times = (*self.times, self.columns.index(UNTIL))
         if not found and self.reading.needs_time:
             hint = "name a column `at`, `time` or `ts`, or say which it is (--time NAME)"
-            message = f"{self.source}: no column of time; columns: {', '.join(self.columns)}"
+            message = f"{self.source}: no column of time; columns: {', '.join(self.columns[:20])}"
             raise InputError(Problem("E404", message, hint=hint))
         known = {*PARTS, *NAMES, *(self.columns[i] for i in self.times)}
         surplus = [name for name in self.columns if name not in known]

@@ -19,6 +19,8 @@ from etalis.language.check.spelling import suggest
 from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.event import Event
 
+_MOST_NAMES = 20  # of columns in a message
+
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
@@ -131,6 +133,16 @@ def signatures_for(reading: Reading, event: str) -> tuple[Signature, ...]:
     return () if declared is None else (Signature((event, len(declared)), declared),)
 
 
+def show_columns(names: Sequence[str]) -> str:
+    """Return names of columns as a message has them: of many the first.
+
+    >>> show_columns(["a", "b"]), show_columns([f"c{n}" for n in range(1_000)])[-21:]
+    ('a, b', 'c18, c19 and 980 more')
+    """
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"{shown} and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else shown
+
+
 def open_table(columns: Sequence[str], reading: Reading, source: str, read_cell: ReadCell) -> Table | TripleTable:
     """Find the part of every column, or refuse the table."""
     names = tuple(columns)
@@ -144,7 +156,7 @@ def open_table(columns: Sequence[str], reading: Reading, source: str, read_cell:
         _check_named(names, reading, source)
     if not roles.times and reading.needs_time:
         hint = "name a column `at`, `time` or `ts`, or two of them `start` and `end`, or say which it is (--time NAME)"
-        raise InputError(Problem("E404", f"{source}: no column of time; columns: {', '.join(names)}", hint=hint))
+        raise InputError(Problem("E404", f"{source}: no column of time; columns: {show_columns(names)}", hint=hint))
     event = None if roles.event is None else names.index(roles.event)
     times, free = (tuple(map(names.index, several)) for several in (roles.times, roles.free))
     return Table(names, reading, event, times, free, read_cell)
@@ -154,7 +166,7 @@ def _check_named(names: Sequence[str], reading: Reading, source: str) -> None:
     """Refuse rows whose event neither a column nor `reading` names."""
     if reading.event is None:
         hint = "say which column does, or which event every row is: --event NAME; `event` or `type` needs no word"
-        message = f"{source}: no column names the event; columns: {', '.join(names)}"
+        message = f"{source}: no column names the event; columns: {show_columns(names)}"
         raise InputError(Problem("E403", message, hint=hint))
     check_event(reading, names)
 

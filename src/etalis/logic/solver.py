@@ -21,7 +21,7 @@ from etalis.logic.machine.compiler import Query, compile_query
 from etalis.logic.machine.database import Database, Key
 from etalis.logic.machine.fact_lookup import Goal, Prepared, find_fact
 from etalis.logic.machine.machine import DONE, GoalLimits, Machine
-from etalis.logic.terms.unify import Term, Variable, from_value, to_value
+from etalis.logic.terms.unify import Term, Trail, Variable, from_value, to_value
 
 PreparedAll = Callable[..., list[tuple[Value | None, ...]]]
 
@@ -133,9 +133,9 @@ class Solver:
     ) -> Iterator[tuple[Value | None, ...]]:
         """Run a compiled goal and yield its outputs, solution by solution."""
         machine, registers = self._start(query, count, keys, values)
-        found = machine.run((query.code, registers, DONE))
+        found, limit = machine.run((query.code, registers, DONE)), min(self.limits.size, self.limits.steps)
         while found:
-            yield tuple([_output(registers[slot], self.limits.size) for slot in query.outputs])
+            yield tuple([_told(registers[slot], limit, machine.trail) for slot in query.outputs])
             found = machine.run(None)
 
     def _start(
@@ -154,6 +154,14 @@ class Solver:
 def _terms(values: Sequence[Value]) -> list[Term]:
     """Turn values into terms; None is an unbound variable."""
     return [v if v.__class__ in _PLAIN else Variable() if v is None else from_value(v) for v in values]
+
+
+def _told(term: Term, limit: int, meter: Trail) -> Value | None:
+    """Return what an output register stands for; of many solutions each is work, what is long is more."""
+    value = term if term is None or term.__class__ in _PLAIN else to_value(term, limit, meter)
+    if value.__class__ is str or value.__class__ is int:
+        meter.charge((len(value) if isinstance(value, str) else value.bit_length()) >> 6)
+    return value
 
 
 def _output(term: Term, limit: int) -> Value | None:

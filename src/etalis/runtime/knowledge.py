@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -147,23 +148,23 @@ class Knowledge:
         return tuple(problem for problem in problems if problem not in self._answered[1])
 
 
-def solutions(solver: Solver, goal: str) -> list[dict[str, Any]]:
-    """Return all solutions of a goal: the values of its named variables."""
+def solutions(solver: Solver, goal: str, limit: int | None = None) -> list[dict[str, Any]]:
+    """Return the solutions of a goal, all or the first: the values of its named variables."""
     term = parse_term(goal, "<query>")
     try:
-        found = list(solver.solve(to_logic(term)))
+        found = list(islice(solver.solve(to_logic(term)), limit))
     except StepLimitError as error:
         raise error.at(term.span) from None
     return [{name: value for name, value in row.items() if not name.startswith("_")} for row in found]
 
 
-def solutions_at(solver: Solver, goal: str, time: int, now: int) -> list[dict[str, Any]]:
-    """Return all solutions of a goal over the knowledge as it was after a moment."""
+def solutions_at(solver: Solver, goal: str, time: int, now: int, limit: int | None = None) -> list[dict[str, Any]]:
+    """Return the solutions of a goal over the knowledge as it was after a moment."""
     if time > now:
         message = f"the facts at {to_seconds(time)} are not known yet: time has reached {show_time(now)}"
         raise EventError(Problem("E311", message, hint="ask for a moment that has come"))
     with solver.as_of(time):
-        return solutions(solver, goal)
+        return solutions(solver, goal, limit)
 
 
 def unfit(key: Key, rows: LoadedRows, reason: str, hint: str = "load the facts under another name") -> InputError:

@@ -208,11 +208,12 @@ class Doorkeeper:
     def _refuse_foreign(self, headers: Mapping[str, str]) -> None:
         """Refuse what a page from elsewhere may have sent, or what came by another name than that of this machine."""
         host = headers.get("host", "")
-        if not is_loopback(_name_of(host)):
+        here = _origin(f"http://{host}")
+        if here is None or not is_loopback(_name_of(host)):
             hint = "without tokens the service answers to localhost alone: ask there, or start it with --tokens"
             raise ForbiddenError("E832", f"the host is {host!r}, which is no name of this machine", hint)
         origin = headers.get("origin")
-        if origin is not None and _origin(origin) not in (self.origin, _origin(f"http://{host}")):
+        if origin is not None and (_origin(origin) or origin) not in (self.origin, here):
             hint = "without tokens only pages of the service itself may ask: start it with --tokens"
             raise ForbiddenError("E832", f"the request comes from a page of {origin}", hint)
 
@@ -221,9 +222,17 @@ ANYBODY = Client("anybody", frozenset())
 
 
 def _origin(url: str) -> tuple[str, str] | None:
-    """Return host and port of an address, for comparison; None if it has none."""
-    parts = urlsplit(url)
-    if not parts.netloc or parts.scheme not in ("http", "https"):
+    """Return host and port of an address, for comparison; None if it is no address of a page.
+
+    >>> _origin("http://LocalHost:80"), _origin("http://[::1"), _origin("http://a:1@b"), _origin("null")
+    (('localhost:80', 'http'), None, None, None)
+    """
+    try:
+        parts = urlsplit(url)
+        known = parts.hostname and (parts.port or True)
+    except ValueError:
+        return None
+    if not known or "@" in parts.netloc or parts.scheme not in ("http", "https"):
         return None
     return parts.netloc.lower(), parts.scheme
 

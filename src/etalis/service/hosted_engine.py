@@ -36,6 +36,7 @@ from etalis.why.why_not import WhyNot
 
 T = TypeVar("T")
 _MOST_WAYS = 20  # to read bodies, that are kept
+_SEARCH_SECONDS = 1.0  # in which is looked for why something did not occur
 _PAUSE = 50_000  # microseconds between two looks at what does not pass
 
 
@@ -252,7 +253,8 @@ class HostedEngine:
 
     async def query(self, goal: str, limit: int = 1_000) -> list[dict[str, Any]]:
         """Return the first solutions of a goal."""
-        return await self._change(lambda: self._engine.query(goal)[:limit], "query", {"goal": goal})
+        given = {"goal": goal, "limit": limit}
+        return await self._change(lambda: self._engine.query(goal, limit=limit), "query", given)
 
     async def state(self) -> tuple[Waiting, ...]:
         """Return what the engine holds on to, by rule and operator."""
@@ -272,7 +274,10 @@ class HostedEngine:
 
     async def why_not(self, question: str, between: tuple[Any, Any] | None = None, *, repair: bool = False) -> WhyNot:
         """Return why no event fits a pattern, and what came nearest."""
-        return await self._do(lambda: self._engine.why_not(question, between=between, repair=repair))
+        return await self._do(lambda: self._ask_why_not(question, between, repair))
+
+    def _ask_why_not(self, question: str, between: tuple[Any, Any] | None, repair: bool) -> WhyNot:
+        return self._engine.why_not(question, between=between, repair=repair, seconds=_SEARCH_SECONDS)
 
     async def follow(self, kinds: Iterable[Kind]) -> None:
         """Note the events of received kinds among the matches, from now on, for who names them."""
@@ -328,7 +333,7 @@ class HostedEngine:
             case "reset":
                 return QueuedCall(engine.reset, answer), answer
             case "query":
-                return QueuedCall(lambda: engine.query(data["goal"]), answer), answer
+                return QueuedCall(lambda: engine.query(data["goal"], limit=data.get("limit")), answer), answer
             case "follow":
                 kinds = frozenset((str(name), int(arity)) for name, arity in data["kinds"])
                 return QueuedCall(lambda: self._follow_now(kinds), answer), answer

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from hashlib import sha256
 
 KEPT, KEPT_SECONDS = 100_000, 24 * 3600.0
+_LONGEST = 200
 
 
 class SeenNames:
@@ -24,8 +26,10 @@ class SeenNames:
         return list(self._seen)
 
     def note(self, name: str) -> bool:
-        """Note a name; tell whether it is new."""
+        """Note a name; tell whether it is new. Of a long one its digest is kept."""
         now = self._clock()
+        if len(name) > _LONGEST:
+            name = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         while self._seen and next(iter(self._seen.values())) < now - self._seconds:
             self._seen.popitem(last=False)
         if name in self._seen:

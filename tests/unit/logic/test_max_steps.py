@@ -101,3 +101,30 @@ def test_what_an_action_tries_is_bounded() -> None:
     engine.push("a", at=0)
     (error,) = engine.errors
     assert "more than max_tries, 100 steps tried" in str(error)
+
+
+def test_a_limit_of_solutions_ends_a_goal_that_has_more() -> None:
+    engine = engine_of(2_000)
+    assert engine.query("between(1, inf, X)", limit=3) == [{"X": 1}, {"X": 2}, {"X": 3}]
+    assert engine.query("member(X, [a, b])", limit=3) == [{"X": "a"}, {"X": "b"}]
+
+
+_LONG = ", ".join(["X0 = aaaaaaaaaaaaaaaa", *(f"atom_concat(X{n}, X{n}, X{n + 1})" for n in range(12))])
+_SHARED = ", ".join(f"A{n} = f(A{n + 1}, A{n + 1})" for n in range(18))
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "length(L, N)",
+        f"{_LONG}, between(1, 9000, Y)",
+        "X is 1 << 200000, between(1, 9000, Y)",
+        f"{_SHARED}, A18 = x",
+        f"{_SHARED}, {_SHARED.replace('A', 'B')}, A18 = x, B18 = x, msort([A0, B0], L)",
+        f"{_SHARED}, {_SHARED.replace('A', 'B')}, A18 = x, B18 = x, sort([A0, B0], L)",
+        f"{_SHARED}, {_SHARED.replace('A', 'B')}, A18 = x, B18 = x, list_to_set([A0, B0], L)",
+    ],
+)
+def test_what_is_told_and_compared_is_work_too(goal: str) -> None:
+    with pytest.raises(LogicLimitError):
+        engine_of(20_000).query(goal)

@@ -371,3 +371,11 @@ def test_closure_of_a_thousand_edges_answers_within_a_second() -> None:
     found = engine.why_not("r(900, 17)")
     assert perf_counter() - begin < 3  # a second on a machine that does nothing else
     assert found.complete
+
+
+def test_a_search_ends_when_its_time_is_over() -> None:
+    program = "loop :- loop.\nb(X) <- a(X) where loop."
+    engine = etalis.compile(program, max_steps=100_000).engine(justification="full", on_error=lambda _: None)
+    list(engine.run([("a", number, number) for number in range(20)]))
+    told = engine.why_not("b(_)", between=(0, 20), repair=True, seconds=0)
+    assert (told.complete, told.repair, told.rules[0].attempts) == (False, None, ())

@@ -13,7 +13,7 @@ from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.terms.arguments import bound, integer, natural, optional_integer, proper_list
 from etalis.logic.terms.iso_errors import domain_error, instantiation_error, type_error
-from etalis.logic.terms.order import compare, sort_key
+from etalis.logic.terms.order import Order, compare, metered_key
 from etalis.logic.terms.unify import Term, Variable, deref, flatten_key, make_list, split_list, unify, variables
 
 Args = tuple[Term, ...]
@@ -102,12 +102,26 @@ def _relate(function: Callable[[list[Term]], Term | None]) -> Test:
     return run
 
 
-def _keysort(items: list[Term]) -> Term:
+def _ordering(sort: Callable[[list[Term], Order], Term]) -> Test:
+    """Make a predicate of a list and the same in some order; comparing is work of the goal."""
+
+    def run(machine: Machine, args: Args) -> bool:
+        found = sort(proper_list(args[0], machine), metered_key(machine.trail))
+        return unify(args[1], found, machine.trail)
+
+    return run
+
+
+def _msort(items: list[Term], order: Order) -> Term:
+    return make_list(sorted(items, key=order))
+
+
+def _keysort(items: list[Term], order: Order) -> Term:
     for item in items:
         pair = bound(item)
         if not (isinstance(pair, tuple) and len(pair) == 3 and pair[0] == "-"):
             raise type_error("pair", pair)
-    return make_list(sorted(items, key=lambda pair: sort_key(deref(pair)[1])))
+    return make_list(sorted(items, key=lambda pair: order(deref(pair)[1])))
 
 
 def _sort_by(machine: Machine, args: Args) -> bool:
@@ -125,11 +139,12 @@ def _sort_by(machine: Machine, args: Args) -> bool:
         raise type_error("compound", item)
 
     descending = order.startswith("@>")
-    items = sorted(proper_list(args[2], machine), key=lambda item: sort_key(key(item)), reverse=descending)
+    by = metered_key(machine.trail)
+    items = sorted(proper_list(args[2], machine), key=lambda item: by(key(item)), reverse=descending)
     if "=" not in order:
         kept: list[Term] = []
         for item in items:
-            if not kept or compare(key(kept[-1]), key(item)):
+            if not kept or compare(key(kept[-1]), key(item), machine.trail):
                 kept.append(item)
         items = kept
     return unify(args[3], make_list(items), machine.trail)
@@ -143,10 +158,11 @@ def _numlist(machine: Machine, args: Args) -> bool:
     return low <= high and unify(args[2], make_list(range(low, high + 1)), machine.trail)
 
 
-def _list_to_set(items: list[Term]) -> Term:
+def _list_to_set(items: list[Term], order: Order) -> Term:
     """Keep the first of equal elements, in place."""
-    order = sorted(range(len(items)), key=lambda i: sort_key(items[i]))
-    doubles = {j for i, j in itertools.pairwise(order) if compare(items[i], items[j]) == 0}
+    keys = [order(item) for item in items]
+    places = sorted(range(len(items)), key=keys.__getitem__)
+    doubles = {j for i, j in itertools.pairwise(places) if not keys[i] < keys[j]}
     return make_list(item for i, item in enumerate(items) if i not in doubles)
 
 
@@ -205,11 +221,11 @@ def _combine_sets(*, keep: bool, join: bool = False) -> Test:
 
 LIST_TESTS: Mapping[Key, Test] = MappingProxyType(
     {
-        ("msort", 2): _relate(lambda items: make_list(sorted(items, key=sort_key))),
-        ("sort", 2): _relate(lambda items: make_list(distinct(items))),
+        ("msort", 2): _ordering(_msort),
+        ("sort", 2): _ordering(lambda items, order: make_list(distinct(items, order))),
         ("sort", 4): _sort_by,
-        ("keysort", 2): _relate(_keysort),
-        ("list_to_set", 2): _relate(_list_to_set),
+        ("keysort", 2): _ordering(_keysort),
+        ("list_to_set", 2): _ordering(_list_to_set),
         ("reverse", 2): _relate(lambda items: make_list(items[::-1])),
         ("sum_list", 2): _relate(total),
         ("sumlist", 2): _relate(total),

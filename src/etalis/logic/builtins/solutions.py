@@ -6,7 +6,9 @@ Each runs its goal to the end first, with `collect` keeping a copy per solution,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from types import MappingProxyType
+from typing import Any
 
 from etalis.logic.arithmetic.arithmetic import evaluate
 from etalis.logic.arithmetic.functions import Number, add, larger, smaller
@@ -16,7 +18,7 @@ from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, collect
 from etalis.logic.terms.arguments import bound
 from etalis.logic.terms.iso_errors import domain_error
-from etalis.logic.terms.order import compare, sort_key
+from etalis.logic.terms.order import Order, sort_key
 from etalis.logic.terms.unify import Term, Trail, deref, flatten_key, make_list, unify, variables
 
 Args = tuple[Term, ...]
@@ -79,12 +81,14 @@ def _group(found: list[Term]) -> list[tuple[Term, list[Term]]]:
     return sorted(groups.values(), key=lambda entry: sort_key(entry[0]))
 
 
-def distinct(items: Iterable[Term]) -> list[Term]:
+def distinct(items: Iterable[Term], order: Order = sort_key) -> list[Term]:
     """Sort terms and drop doubles."""
     kept: list[Term] = []
-    for item in sorted(items, key=sort_key):
-        if not kept or compare(kept[-1], item):
+    last: Any = None
+    for key, item in sorted(((order(item), item) for item in items), key=itemgetter(0)):
+        if last is None or last < key:
             kept.append(item)
+            last = key
     return kept
 
 

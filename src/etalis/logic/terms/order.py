@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.terms.unify import LONG_TEXT, MAX_CELLS, Term, Trail, Variable, deref
 
 _AGES = itertools.count(1)  # numbers for variables that were compared; only their order is ever seen
+
+Order: TypeAlias = Callable[[Term], Any]  # the key by which terms are sorted
 
 
 def compare(a: Term, b: Term, meter: Trail | None = None) -> int:
@@ -71,3 +74,8 @@ def _rank(term: Term) -> tuple[Any, ...]:
 
 
 sort_key = functools.cmp_to_key(compare)
+
+
+def metered_key(meter: Trail) -> Order:
+    """Return the key of the standard order that charges what is compared."""
+    return functools.cmp_to_key(functools.partial(compare, meter=meter))

@@ -282,9 +282,13 @@ def from_value(value: Value, depth: int = 0) -> Term:
     return (value.name, *[from_value(arg, depth + 1) for arg in value.args])
 
 
-def to_value(term: Term, limit: int = MAX_CELLS) -> Value | None:
+def to_value(term: Term, limit: int = MAX_CELLS, meter: Trail | None = None) -> Value | None:
     """Turn a term into the ground value it stands for; None if it is not ground."""
-    return _to_value(term, 0, [limit])
+    budget = [limit, limit]  # what is left of it
+    value = _to_value(term, 0, budget)
+    if meter is not None:
+        meter.charge(limit - budget[0])
+    return value
 
 
 def _to_value(term: Term, depth: int, budget: list[int]) -> Value | None:
@@ -316,7 +320,7 @@ def _values(terms: Iterable[Term], depth: int, budget: list[int]) -> list[Value]
     for term in terms:
         budget[0] -= 1
         if budget[0] < 0:
-            raise LogicLimitError("size", MAX_CELLS)
+            raise LogicLimitError("size", budget[1])
         value = _to_value(term, depth + 1, budget)
         if value is None:
             return None
@@ -328,6 +332,7 @@ def _list_value(term: Term, depth: int, budget: list[int]) -> Value | None:
     items, tail = split_list(term)
     values = _values(items, depth, budget)
     if values is None:
+        budget[0] -= len(items)
         return None
     if tail == ():
         return tuple(values)

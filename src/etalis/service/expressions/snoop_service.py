@@ -29,7 +29,7 @@ from etalis.service.outbound.sender import Sender
 from etalis.service.problems import NotFoundError, TooManyError, UnprocessableError
 from etalis.service.store.journal import REQUEST, Journal
 from etalis.service.worker import Actor, Worker
-from etalis.snoop import Expression, Notice, checked
+from etalis.snoop import Expression, Notice, Registration, checked
 from etalis.snoop.expression import leaves, name_path, read_path
 from etalis.snoop.markup.json_form import to_json
 
@@ -123,7 +123,12 @@ class SnoopService:
         languages = {leaf.language for _, leaf in leaves(expression) if leaf.language is not None}
         provided = sorted(name for name in languages if self.evaluators.find(name) is not None)
         draft = op.Register(0, client, to_json(expression), provided, callback, form)
-        registration = await self._worker.do(self.actor, partial(make_registration, draft))
+
+        def make() -> Registration:
+            self.check(expression)  # as it was written: with places, and what is said twice
+            return make_registration(draft)
+
+        registration = await self._worker.do(self.actor, make)
         self._forget_ended()
         self._numbers = registration.number = number = max(self._numbers, self.expressions.numbers) + 1
         beginnings = {}

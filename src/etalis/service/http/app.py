@@ -22,6 +22,7 @@ from etalis.service.http.idempotency import FirstAnswers
 from etalis.service.http.kept_answers import KeptAnswers
 from etalis.service.http.openapi import PROBLEM
 from etalis.service.http.routes import ENDPOINTS
+from etalis.service.http.snoop_calls import tell_in_xml, wants_xml
 from etalis.service.lines.tcp import serving_lines
 from etalis.service.lines.websocket import LineSocket
 from etalis.service.matches import encode
@@ -99,7 +100,8 @@ class Resource:
         try:
             response = await self._respond(Request(scope, receive))
         except EtalisError as error:
-            response = tell(error)
+            in_xml = scope["path"].startswith("/snoop/") and wants_xml(Headers(scope=scope))
+            response = tell_in_xml(error) if in_xml else tell(error)
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001 - a fault of ours ends one request, and is told
@@ -145,6 +147,11 @@ class Resource:
         if size > most:
             message = f"the body has more than {most} bytes"
             raise LargeBodyError("E824", message, "send it in several requests", {"Connection": "close"})
+        packed = request.headers.get("content-encoding", "identity")
+        if packed.lower() != "identity":
+            raise WrongTypeError(
+                "E822", f"the body is packed: {packed!r}", "send it as it is, without Content-Encoding"
+            )
         if parts and parts[0] and "content-type" not in request.headers:
             raise WrongTypeError(
                 "E822", "the body has no Content-Type", "say what it is: Content-Type: application/json"

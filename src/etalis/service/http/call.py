@@ -37,7 +37,7 @@ class RouteCall:
     @property
     def media(self) -> str:
         """The content type of the body, without its parameters."""
-        return self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return media_of(self.request.headers)
 
     def read(self, kind: type[T]) -> T:
         """Return the body, which is JSON of a known shape."""
@@ -65,6 +65,11 @@ class RouteCall:
         if not least <= found <= most:
             raise MalformedError("E823", f"{name} is {text!r}", f"a number from {least:g} to {most:g}")
         return found
+
+
+def media_of(headers: Mapping[str, str]) -> str:
+    """Return the content type of a body, without its parameters."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def answer(plain: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

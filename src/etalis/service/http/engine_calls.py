@@ -97,6 +97,8 @@ def write_taken(taken: Taken, *, wanted: bool) -> bytes:
     """Return what became of a batch as JSON."""
     counts: dict[str, Any] = {"taken": taken.taken, "late": taken.late, "repeated": taken.repeated}
     counts["rejected"] = [asdict(row) for row in taken.rejected]
+    if taken.more_rejected:
+        counts["more_rejected"] = taken.more_rejected
     written = encode(counts)
     return written[:-1] + b',"matches":' + write_entries(taken.matches) + b"}" if wanted else written
 

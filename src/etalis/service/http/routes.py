@@ -82,7 +82,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "POST", "/snoop/signals", snoop_calls.signal, "signal", "signal instances, ends and failures",
-        takes=SIGNAL_TYPES,
+        takes=SIGNAL_TYPES, gives=_BOTH,
     ),
     Endpoint(
         "POST", "/snoop/advance", snoop_calls.advance_signals, "signal", "say that nothing earlier comes", (_DONE,),

@@ -15,6 +15,7 @@ from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from etalis.errors import InputError, Problem
 from etalis.service.host import Service
@@ -22,6 +23,8 @@ from etalis.service.host import Service
 SWITCH_SECONDS = 0.0005  # so often the event loop may take its turn beside the worker
 _INCOMPLETE = "returned without completing response"
 _GRACE = 5  # seconds in which answers may still go out
+MOST_HEADERS = 64 * 1024  # bytes of a request before its body
+HEADER_SECONDS = 30.0  # until those of the first request have come
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -51,6 +54,48 @@ def check_certificate(certificate: Path, key: Path) -> None:
         hint = "give a certificate and its private key, both PEM: --cert FILE --key FILE"
         message = f"the certificate {certificate} and the key {key} cannot be used: {error.strerror or error}"
         raise InputError(Problem("E834", message, hint=hint)) from None
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """A connection that is closed where the headers of a request are too long, or take too long."""
+
+    _is_in_headers = True
+    _length = 0
+    _hurry: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._hurry = self.loop.call_later(HEADER_SECONDS, transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._relax()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes, of headers not too many."""
+        super().data_received(data)
+        if self._is_in_headers:
+            self._length += len(data)
+            if self._length > MOST_HEADERS:
+                self.transport.abort()
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self._is_in_headers, self._length = True, 0
+
+    def on_headers_complete(self) -> None:
+        """Hear that what is left of the request is its body."""
+        self._is_in_headers = False
+        self._relax()
+        super().on_headers_complete()
+
+    def _relax(self) -> None:
+        if self._hurry is not None:
+            self._hurry.cancel()
+            self._hurry = None
 
 
 class EtalisServer(uvicorn.Server):
@@ -104,7 +149,7 @@ def make_server(
     """Return a server for an application; `serve([socket])` runs it."""
     logging.getLogger("uvicorn.error").addFilter(_is_news)
     config = uvicorn.Config(
-        app, http="httptools", ws="websockets-sansio", loop="asyncio", lifespan="on", log_level="warning",
+        app, http=BoundedProtocol, ws="websockets-sansio", loop="asyncio", lifespan="on", log_level="warning",
         access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=_GRACE,
         timeout_keep_alive=75, ssl_certfile=None if certificate is None else str(certificate),
         ssl_keyfile=None if key is None else str(key), proxy_headers=False,

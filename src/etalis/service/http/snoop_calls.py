@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial, wraps
 from typing import Any
 
@@ -23,10 +23,10 @@ from etalis.service.expressions.reading import (
 from etalis.service.expressions.result_log import ResultEntry
 from etalis.service.expressions.snoop_service import SnoopService, no_expression
 from etalis.service.http.bodies_of_calls import NewTime
-from etalis.service.http.call import JSON, RouteCall, answer, raw_answer
+from etalis.service.http.call import JSON, RouteCall, answer, media_of, raw_answer
 from etalis.service.http.match_calls import EVENT_STREAM, MOST_AT_ONCE, MOST_WAIT, NumberedStream, first_number
 from etalis.service.kept import Ended, LostMatches
-from etalis.service.problems import MalformedError, NotFoundError, status_of
+from etalis.service.problems import DoorError, MalformedError, NotFoundError, status_of
 from etalis.snoop import write_json, write_text, write_xml
 from etalis.snoop.markup import messages_json, messages_xml
 from etalis.snoop.markup.xml_document import schema_text
@@ -41,12 +41,19 @@ _WRITERS: dict[str, tuple[Callable[[Any], str], str]] = {
 }
 
 
-def wants_xml(call: RouteCall) -> bool:
+def wants_xml(headers: Mapping[str, str]) -> bool:
     """Tell whether a client speaks XML: it accepts it, or sends it and does not say what it accepts."""
-    accepted = call.request.headers.get("accept", "")
+    accepted = headers.get("accept", "")
     if "xml" in accepted or "json" in accepted or EVENT_STREAM in accepted:
         return "xml" in accepted
-    return call.media in XML_TYPES
+    return media_of(headers) in XML_TYPES
+
+
+def tell_in_xml(error: EtalisError) -> Response:
+    """Return an error as `failure`, for who speaks XML."""
+    told = FailureMessage(error.problems[0].code, "\n".join(map(str, error.problems)))
+    headers = dict(error.headers) if isinstance(error, DoorError) else {}
+    return Response(messages_xml.write_message(told), int(status_of(error)), headers, media_type=XML)
 
 
 def in_its_language(handler: Handler) -> Handler:
@@ -57,11 +64,9 @@ def in_its_language(handler: Handler) -> Handler:
         try:
             return await handler(call)
         except EtalisError as error:
-            if not wants_xml(call):
+            if not wants_xml(call.request.headers):
                 raise
-            problem = error.problems[0]
-            told = FailureMessage(problem.code, "\n".join(str(each) for each in error.problems))
-            return Response(messages_xml.write_message(told), int(status_of(error)), media_type=XML)
+            return tell_in_xml(error)
 
     return respond
 
@@ -76,7 +81,7 @@ async def register(call: RouteCall) -> Response:
     """Register an expression; its evaluators begin when the answer has gone out."""
     snoop = snoop_of(call)
     asked = read_register(call.media, call.body)
-    form = "xml" if wants_xml(call) else "json"
+    form = "xml" if wants_xml(call.request.headers) else "json"
     callback = asked.callback or call.query.get("callback")
     hosted = await snoop.register(asked.expression, call.client.name, callback=callback, form=form)
     response = tell_registered(snoop, hosted)
@@ -112,7 +117,7 @@ async def show_expression(call: RouteCall) -> Response:
     """Tell of an expression: its tree, the state of each leaf, counts."""
     snoop = snoop_of(call)
     hosted = snoop.find(_number(call), call.client)
-    if wants_xml(call):
+    if wants_xml(call.request.headers):
         return Response(write_xml(hosted.registration.expression), media_type=XML)
     return answer(await snoop.ask(lambda: describing.whole(snoop, hosted)))
 
@@ -130,7 +135,12 @@ async def signal(call: RouteCall) -> Response:
     """Take signals, in order; the answer comes when all of them were detected."""
     snoop = snoop_of(call)
     operations = to_operations(read_signals(call.media, call.body), snoop, call.client)
-    return answer(await snoop.signal(operations, call.request.headers.get("traceparent")))
+    found = await snoop.signal(operations, call.request.headers.get("traceparent"))
+    if not wants_xml(call.request.headers):
+        return answer(found)
+    discarded = [(each["index"], each["reason"]) for each in found["discarded"]]
+    counts = {name: count for name, count in found.items() if name != "discarded"}
+    return Response(messages_xml.write_reception(counts, discarded), media_type=XML)
 
 
 @in_its_language
@@ -142,8 +152,13 @@ async def list_results(call: RouteCall) -> Response:
         return NumberedStream(call, log, first_number(call), None, write_result_event)
     after = int(call.number("after", 0, most=1e15))
     limit = int(call.number("limit", MOST_AT_ONCE, least=1, most=MOST_AT_ONCE))
-    found, reached = await log.wait(after, None, limit, call.number("wait", 0, most=MOST_WAIT))
-    if wants_xml(call):
+    seconds = call.number("wait", 0, most=MOST_WAIT)
+    if not seconds:
+        found, reached = log.after(after, None, limit)
+    else:
+        with call.service.streaming(call.client):
+            found, reached = await log.wait(after, None, limit, seconds)
+    if wants_xml(call.request.headers):
         return Response(messages_xml.write_results([entry.message for entry in found], reached), media_type=XML)
     results = b",".join(entry.json for entry in found)
     return raw_answer(b'{"results":[' + results + b'],"next":%d}' % reached)
@@ -158,7 +173,7 @@ async def show_result(call: RouteCall) -> Response:
     found = snoop.results[hosted.number].get(int(text)) if text.isascii() and text.isdigit() else None
     if found is None:
         raise NotFoundError("E860", f"there is no result {text}", "results are numbered from 1, and kept for a while")
-    return Response(found.xml, media_type=XML) if wants_xml(call) else raw_answer(found.json)
+    return Response(found.xml, media_type=XML) if wants_xml(call.request.headers) else raw_answer(found.json)
 
 
 def write_result_event(event: ResultEntry | LostMatches | Ended) -> bytes:

@@ -25,6 +25,7 @@ from etalis.service.problems import DoorError, UnavailableError, UnprocessableEr
 from etalis.temporal.event import Event
 
 PIECE = 1_000  # events that are processed before the next engine has its turn
+MOST_TOLD = 1_000  # rows that were not taken, of which the reason is told
 _PIECE_SECONDS = 0.01  # a piece ends early where its events take long
 
 Found: TypeAlias = tuple[int | None, Event, bool]  # the index of an input, what was found, whether it is that input
@@ -40,12 +41,16 @@ class RejectedRow:
 
 @dataclass(slots=True)
 class Taken:
-    """What became of a batch: rows taken, rows that came too late, rows that were rejected, and the matches."""
+    """What became of a batch: rows taken, rows that came too late, rows that were rejected, and the matches.
+
+    Of rows that were not taken the first are told; `more_rejected` counts the others.
+    """
 
     taken: int = 0
     late: int = 0
     repeated: int = 0
     rejected: list[RejectedRow] = field(default_factory=list)
+    more_rejected: int = 0
     late_rows: list[RejectedRow] = field(default_factory=list)
     matches: list[MatchEntry] = field(default_factory=list)
 
@@ -130,7 +135,8 @@ class EventBatch:
         row = RejectedRow(self._place(), f"{letter.name}: {letter.reason}" if letter.name else letter.reason)
         if letter.cause == "late":
             self._late += 1
-            self.result.late_rows.append(row)
+            if len(self.result.late_rows) < MOST_TOLD:
+                self.result.late_rows.append(row)
         else:
             self._rejected.append(row)
 
@@ -196,7 +202,9 @@ class EventBatch:
         result.taken += taken
         result.late += found.late
         result.repeated += found.repeated
-        result.rejected += found.rejected
+        room = MOST_TOLD - len(result.rejected)
+        result.rejected += found.rejected[:room]
+        result.more_rejected += len(found.rejected[room:])
         entries = self.engine.deliver(found.found, found.due)
         if self.wants_matches:
             result.matches += [entry for entry in entries if not entry.received]

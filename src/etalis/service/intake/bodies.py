@@ -20,6 +20,7 @@ from etalis.errors import Problem
 from etalis.formats import Bad, Item, Row
 from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
+from etalis.formats.full_stops import ClauseReader
 from etalis.formats.json_lines import LineReader
 from etalis.formats.rdf_quads import read_nquads, read_trig
 from etalis.formats.row import ARRIVAL, Place, Reading, reading_of
@@ -31,7 +32,7 @@ from etalis.runtime.state import BEGINNING
 from etalis.service.intake.json_shapes import EventShapes
 from etalis.service.intake.parts import NamedRow, Part, as_parts, seconds_of
 from etalis.service.limits import ServiceLimits, is_too_deep
-from etalis.service.problems import MalformedError, WrongTypeError
+from etalis.service.problems import LargeBodyError, MalformedError, WrongTypeError
 
 _SOURCE = "body"
 _CHUNK = 1 << 15  # bytes of lines that are read at once
@@ -192,9 +193,15 @@ def _csv(body: Body) -> Iterator[Part]:
 
 
 def _terms(body: Body) -> Iterator[Part]:
+    text, most = body.text(), min(body.limits.line, body.limits.program)
+    if len(text) > most:
+        longest = max(map(len, [*(clauses := ClauseReader()).feed(text), clauses.waiting]))
+        if longest > most:
+            message = f"a term has {longest} characters, {most} are allowed"
+            raise LargeBodyError("E824", message, "send events with smaller values, or as JSON")
     reached = body.reached()
     going_on = {} if reached == BEGINNING else {"after": reached}
-    yield from _inputs(read_event_file([body.text()], _SOURCE, body.known.reading(), **going_on), body)
+    yield from _inputs(read_event_file([text], _SOURCE, body.known.reading(), **going_on), body)
 
 
 def _parquet(body: Body) -> Iterator[Part]:

@@ -178,7 +178,7 @@ class LineSession:
     def _results(self, taken: Taken, count: int) -> Iterable[bytes]:
         """Yield the answers to the events of a batch."""
         refused = {row.index: row.message for row in (*taken.rejected, *taken.late_rows)}
-        rows = taken.taken + taken.late + taken.repeated + len(taken.rejected)
+        rows = taken.taken + taken.late + taken.repeated + len(taken.rejected) + taken.more_rejected
         if rows != count:  # elements of RDF have several rows: they are refused together
             refused = dict.fromkeys(range(count), next(iter(refused.values()))) if refused else {}
         for index in range(count):

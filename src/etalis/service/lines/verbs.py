@@ -77,7 +77,7 @@ class LineVerb:
 
 
 async def _ask(on: LineHost, goal: str, limit: int = MOST_ANSWERS) -> Said:
-    found = await on.engine.query(goal, limit + 1)
+    found = await on.own.query(goal, limit + 1)
     return found[:limit], len(found) > limit
 
 

@@ -56,7 +56,7 @@ def _message(document: XmlDocument, element: Any) -> Message:
                 get("evaluation"), tuple((each.get("path"), each.get("evaluation")) for each in element)
             )
         case "signal":
-            parameters = {each.get("name"): each.get("value") for each in children(element, "parameter")}
+            parameters = _parameters(document, element)
             tuples = tuple(_texts(each) for each in _tuples(element))
             return SignalMessage(
                 get("operator"), get("language"), parameters, get("evaluation"), tuples, get("at"), get("id")
@@ -67,8 +67,21 @@ def _message(document: XmlDocument, element: Any) -> Message:
             return FailureMessage(get("code"), element.text or "", get("evaluation"))
         case "unregister":
             return UnregisterMessage(get("evaluation"))
+        case "signalled":
+            message = "signalled is an answer, and asks for nothing"
+            raise DocumentError(Problem("E873", message, document.place(element)))
         case _:
             return _result(element)
+
+
+def _parameters(document: XmlDocument, element: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in children(element, "parameter"):
+        if each.get("name") in found:
+            message = f"the parameter {each.get('name')} is given twice"
+            raise DocumentError(Problem("E874", message, document.place(each)))
+        found[each.get("name")] = each.get("value")
+    return found
 
 
 def _result(element: Any) -> ResultMessage:
@@ -115,6 +128,12 @@ def write_signals(parts: Iterable[Part], *, indent: bool = True) -> str:
 def write_results(results: Iterable[ResultMessage | FailureMessage], next_one: int, *, indent: bool = True) -> str:
     """Write results as one document, with the number to ask after next."""
     return write(make("results", {"next": str(next_one)}, *map(to_message_element, results)), indent=indent)
+
+
+def write_reception(counts: Mapping[str, int], discarded: Iterable[tuple[int, str]], *, indent: bool = True) -> str:
+    """Write what became of signals: how many of them, and the index and reason of what was discarded."""
+    below = (make("discarded", {"index": str(index)}, text=reason) for index, reason in discarded)
+    return write(make("signalled", {name: str(count) for name, count in counts.items()}, *below), indent=indent)
 
 
 def to_message_element(message: Message) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING
 
 from etalis.language.flags import rule_settings
@@ -39,10 +40,15 @@ def ask_repair(
     interval: Span | None = None,
     runs: int = RUNS,
     facts: bool = False,
+    until: float = inf,
 ) -> Repair | None:
-    """Ask why an event did not occur, and return the smallest change of the input by which it would have."""
-    answer = why_not(core, question, at=at, between=between, interval=interval, limit=ATTEMPTS)
-    return repair(core, question, answer, between=between or (at, at), interval=interval, limit=runs, facts=facts)
+    """Ask why an event did not occur, and return the smallest change of the input by which it would have.
+
+    After the moment `until` of `time.monotonic` nothing more is tried.
+    """
+    answer = why_not(core, question, at=at, between=between, interval=interval, limit=ATTEMPTS, until=until)
+    ends = between or (at, at)
+    return repair(core, question, answer, between=ends, interval=interval, limit=runs, facts=facts, until=until)
 
 
 def repair(
@@ -54,6 +60,7 @@ def repair(
     interval: Span | None = None,
     limit: int = RUNS,
     facts: bool = False,
+    until: float = inf,
 ) -> Repair | None:
     """Return the smallest repair that was found; None if there is none, or nothing to repair.
 
@@ -63,7 +70,7 @@ def repair(
         return None
     if interval is not None:
         between = (interval[1], interval[1])
-    return _Search(core, read_question(core, question), between, interval, limit, facts).find(answer)
+    return _Search(core, read_question(core, question), between, interval, limit, facts, until).find(answer)
 
 
 def _is_pending(answer: WhyNot) -> bool:
@@ -81,6 +88,7 @@ class _Search:
     interval: Span | None
     limit: int
     facts: bool
+    until: float
     runs: ChangedRuns = field(init=False)
     before: Counter[Made] = field(init=False)
     grid: SingleChanges = field(init=False)
@@ -89,7 +97,7 @@ class _Search:
     after: Counter[Made] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        runs = self.runs = ChangedRuns(self.core, self.pattern)
+        runs = self.runs = ChangedRuns(self.core, self.pattern, self.until)
         self.before = runs.run() or Counter()
         runs.runs = 0
         first, last = self.between
@@ -122,7 +130,7 @@ class _Search:
         return None
 
     def _left(self) -> int:
-        return self.limit - self.runs.runs
+        return 0 if self.runs.is_late() else self.limit - self.runs.runs
 
     def _works(self, changes: Sequence[InputChange]) -> bool:
         """Run a changed history; tell whether the asked event occurs in it."""

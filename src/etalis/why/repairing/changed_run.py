@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import replace
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from etalis.data.values import Value
@@ -54,8 +56,9 @@ class _Step(NamedTuple):
 class ChangedRuns:
     """Runs the part of a history that a question depends on, with changes."""
 
-    def __init__(self, core: Core, pattern: s.EventPattern) -> None:
+    def __init__(self, core: Core, pattern: s.EventPattern, until: float = inf) -> None:
         assert core.record is not None
+        self._until = until
         self._core, self._record = core, core.record
         program = core.program
         learns = bool(knowledge_changes(program.tree)) or changes_facts(program.tree)
@@ -137,6 +140,10 @@ class ChangedRuns:
 
     # runs
 
+    def is_late(self) -> bool:
+        """Tell whether there is no time left to run."""
+        return self._until != inf and monotonic() >= self._until
+
     def run(self, changes: Iterable[InputChange] = ()) -> Counter[Made] | None:
         """Return the events that a changed history makes; None where it cannot be run."""
         self.runs += 1
@@ -149,6 +156,8 @@ class ChangedRuns:
         trial = RuntimeEngine(copy(self._program), options).core
         try:
             for step in steps:
+                if self.is_late():
+                    return None
                 if step.time > trial.state.now:
                     trial.reach(step.time)
                 step.act(trial)

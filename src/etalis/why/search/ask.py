@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from math import inf
 from typing import TYPE_CHECKING
 
 from etalis.data.values import Value, format_atom
@@ -50,6 +51,7 @@ def why_not(
     limit: int = 3,
     depth: int = 5,
     budget: int = 100_000,
+    until: float = inf,
 ) -> w.WhyNot:
     """Say why an event did not occur; `at` and `between` speak of its end, `interval` of both ends."""
     if core.record is None:
@@ -63,7 +65,7 @@ def why_not(
     happened = _happened(core, pattern, asked)
     if happened is not None:
         return happened
-    search = _Search(core, pattern, limit, StepBudget(budget))
+    search = _Search(core, pattern, limit, StepBudget(budget, until))
     if not search.makers((pattern.name, len(pattern.args))):
         return w.WhyNot(print_pattern(pattern), unknown=_unknown(core, pattern))
     found = search.answer(_Question(pattern, asked, depth))

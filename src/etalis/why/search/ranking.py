@@ -6,6 +6,8 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count
+from math import inf
+from time import monotonic
 from typing import Any
 
 from etalis.data.values import Value
@@ -16,15 +18,16 @@ from etalis.why.search.measure import Measure
 
 @dataclass(slots=True)
 class StepBudget:
-    """How many steps may be taken, and how many were."""
+    """How many steps may be taken, and how many were; none after a moment of the clock that never goes back."""
 
     most: int
+    until: float = inf
     steps: int = 0
 
     @property
     def is_left(self) -> bool:
         """Whether one more may be taken."""
-        return self.steps < self.most
+        return self.steps < self.most and (self.until == inf or monotonic() < self.until)
 
 
 @dataclass(slots=True)
