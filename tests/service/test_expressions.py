@@ -356,6 +356,23 @@ def test_prolog_tells_what_is_new(tmp_path: Path) -> None:
     run(after, data=tmp_path / "data")
 
 
+def test_a_goal_is_first_asked_of_the_knowledge_that_it_came_to() -> None:
+    goal = 'prolog = "http://languages.org/prolog". opaque(prolog, "price(T, P), P < 20", [T])'
+
+    async def know(client: httpx.AsyncClient, *texts: str) -> None:
+        await asyncio.gather(*(client.put("/snoop/knowledge", content=text, headers=TEXT) for text in texts))
+
+    async def work(client: httpx.AsyncClient) -> None:
+        early = await register(client, goal)
+        await know(client, "price(boy, 25).")
+        assert [told["code"] for told in await results(client, early)] == ["E816"]
+        late = await register(client, goal)
+        await know(client, "price(boy, 15).", "price(boy, 25). price(war, 1).", "price(war, 1).")
+        assert await titles(client, late) == ["boy", "war"]
+
+    run(work)
+
+
 def test_a_goal_that_cannot_be_asked_is_a_failure() -> None:
     async def work(client: httpx.AsyncClient) -> None:
         uri = await register(client, 'prolog = "http://languages.org/prolog". opaque(prolog, "a b c", [T])')

@@ -40,6 +40,7 @@ class RunningEvaluations:
         self._timing = timing
         self._running: dict[int, dict[str, Evaluation]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._beginning: dict[asyncio.Task[None], str | None] = {}  # with the language of their leaf
 
     def begin(self, hosted: HostedExpression) -> None:
         """Start an evaluator for each leaf that has one; a leaf that nobody evaluates has failed."""
@@ -47,7 +48,9 @@ class RunningEvaluations:
         if provided and hosted.number not in self._running:
             self._running[hosted.number] = {}
             for leaf in provided:
-                self._spawn(self._start(hosted, leaf))
+                task = self._spawn(self._start(hosted, leaf))
+                self._beginning[task] = leaf.expression.language
+                task.add_done_callback(self._beginning.pop)
 
     def end(self, number: int) -> None:
         """Stop all evaluations of an expression."""
@@ -69,10 +72,15 @@ class RunningEvaluations:
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _spawn(self, work: Any) -> None:
+    async def begun(self, language: str) -> None:
+        """Wait until all that was begun in one language runs, or has failed."""
+        await asyncio.gather(*(task for task, each in self._beginning.items() if each == language))
+
+    def _spawn(self, work: Any) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _start(self, hosted: HostedExpression, leaf: ExpressionLeaf) -> None:
         path = name_path(leaf.path)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from etalis.service.access import Client
 from etalis.service.clock import ServiceClock
 from etalis.service.evaluators.knowledge import refuse_if_broken
+from etalis.service.evaluators.prolog import PROLOG
 from etalis.service.evaluators.running import RunningEvaluations
 from etalis.service.evaluators.table import EvaluatorTable
 from etalis.service.expressions import operations as op
@@ -172,6 +173,7 @@ class SnoopService:
         """Put a text in the place of the knowledge; what is new to goals has been taken when it returns."""
         async with self._knowing:
             await self._worker.do(self.actor, partial(refuse_if_broken, text))
+            await self.running.begun(PROLOG)  # a goal is first asked of the knowledge that was there when it came
             applied = await self._submit(op.NewKnowledge(text))
             await self.evaluators.prolog.ask_again()
             return int(applied.answer["version"])
