@@ -18,6 +18,7 @@ from etalis.service.expressions.snoop_service import SnoopSettings
 from etalis.service.host import Service
 from etalis.service.limits import ServiceLimits
 from etalis.service.outbound.signature import sign
+from etalis.snoop import read_text
 from etalis.snoop.markup import messages_xml
 from etalis.snoop.markup.xml_document import XmlDocument
 from etalis.snoop.messages import FailureMessage
@@ -366,9 +367,12 @@ def test_a_goal_is_first_asked_of_the_knowledge_that_it_came_to() -> None:
         early = await register(client, goal)
         await know(client, "price(boy, 25).")
         assert [told["code"] for told in await results(client, early)] == ["E816"]
-        late = await register(client, goal)
-        await know(client, "price(boy, 15).", "price(boy, 25). price(war, 1).", "price(war, 1).")
-        assert await titles(client, late) == ["boy", "war"]
+        snoop = client.service.snoop
+        hosted = await snoop.register(read_text(goal), "local")
+        snoop.begin(hosted)
+        for text in ("price(boy, 15).", "price(boy, 25). price(war, 1).", "price(war, 1)."):
+            await snoop.replace_knowledge(text)
+        assert await titles(client, f"{URL}/snoop/expressions/{hosted.number}") == ["boy", "war"]
 
     run(work)
 
