@@ -220,10 +220,12 @@ class Core:
         state, end = self.state, given[0][3]
         if state.floor >= NEVER:
             self.refuse_closed(given[0][0])
-        for name, values, start, _, _ in given:
-            if self.strict:
+        if self.strict:
+            for name, values, *_ in given:
                 refuse_unread(self.rules, name, len(values))
-            if self.horizon is not None and self.horizon.refuses(name, values, start, end):
+        if self.horizon is not None:
+            refused = [self.horizon.refuses(*each[:4]) for each in given]  # of one moment: all of them, or none
+            if refused[0]:
                 return ()
         if end < state.now or end <= state.floor:
             for name, values, start, _, _ in given:

@@ -86,6 +86,15 @@ def refused(code: str, engine: etalis.Engine, events: Any) -> None:
     assert caught.value.problems[0].hint
 
 
+def test_an_arrival_from_the_future_is_a_dead_letter_for_each_event() -> None:
+    letters: list[Any] = []
+    program = etalis.compile(FLAG + "c(X) <- a(X) seq b(X).")
+    engine = program.engine(on_dead_letter=letters.append, ahead=10)
+    engine.push("a", 1, at=0)
+    assert engine.push_together([("a", 2), ("b", 1), ("b", 2)], at=9_000_000_000) == ()
+    assert [(letter.name, letter.cause) for letter in letters] == [("a", "ahead"), ("b", "ahead"), ("b", "ahead")]
+
+
 def test_what_is_refused() -> None:
     plain = "f(X, Y) <- u2(X) seq cd(Y)."
     refused("E344", etalis.compile(plain).engine(), [("u2", 1)])
