@@ -27,7 +27,7 @@ from etalis.reactive.effects.transaction import Transaction
 from etalis.runtime.changes import Change
 from etalis.runtime.core import Ahead, Core, EngineOptions
 from etalis.runtime.delivery import Callback
-from etalis.runtime.engine import USUAL
+from etalis.runtime.engine import USUAL, WAYS
 from etalis.runtime.knowledge import solutions, solutions_at
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.limits.circuit_breaker import Broken
@@ -499,4 +499,6 @@ class Engine(AskedEngine):
         if self.core.rules.is_patched:  # where rules have come or gone, what they had before is left over
             self.core.rules.compile()
             self.core.reopen()
+        for name in WAYS:
+            getattr(self, name)
         return self.core.rules.code()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, update_wrapper
+from functools import update_wrapper
 from itertools import chain
 from types import MethodType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from etalis.errors import ConditionError, EtalisError, EventError, InputError
-from etalis.runtime.codegen.entry_points import GeneralPath, write_fast_path
+from etalis.runtime.codegen.entry_points import EntryPoints, GeneralPath
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import Core, EngineOptions
 from etalis.runtime.lateness.background import sifted_push, sifted_run
@@ -32,6 +32,24 @@ if TYPE_CHECKING:
     from etalis.runtime.snapshot.snapshot import Restored
 
 USUAL = EngineOptions()
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Generated:
+    """A method that is generated text, where that is exact, from when an engine is first asked for it."""
+
+    def __init__(self, general: Callable[..., Any]) -> None:
+        self.general = general
+
+    def __get__(self, engine: RuntimeEngine | None, _owner: type | None = None) -> Callable[..., Any]:
+        if engine is None:
+            return self.general
+        return engine._open_entry(self.general.__name__, MethodType(self.general, engine))
+
+
+def generated(method: F) -> F:
+    """Make a method one that is generated text."""
+    return cast("F", Generated(method))
 
 
 class RuntimeEngine:
@@ -42,34 +60,40 @@ class RuntimeEngine:
         self.core.reopen = self._open_entries
         self.restored: Restored | None = None
         self._changed: list[bool] = []  # whether the generated `run` is over
+        self._entries: EntryPoints | None = None
 
     def _open_entries(self) -> None:
-        """Generate `push` and `run` where that is exact; those that are guarded by limits come before the others."""
-        core = self.core
+        """Begin anew: `push` and `run` are generated, where that is exact, when they are next asked for."""
         self._close_entries()
         self._changed = []
         general = GeneralPath(self._push, self._take_row, lambda rows: self._take_rows(rows), self._changed)
-        written = write_fast_path(core, general)
-        push, take_rows = written or (self.push, self._take_rows)
-        if core.program.background and core.state.floor < NEVER:
-            push, take_rows = sifted_push(core, push), sifted_run(core, take_rows)
-        if core.guard is not None and core.state.floor < NEVER:
-            refuse = partial(self._take_row, take=core.turn_away)
-            push = guarded_push(core.guard, push, self._turn_away)
-            take_rows = guarded_run(core.guard, take_rows, refuse)
-        elif written is None and not core.program.background:
-            return
-        # with the name, documentation and signature of the general one
-        self.__dict__["push"] = update_wrapper(push, MethodType(RuntimeEngine.push, self))
-        self.__dict__["_take_rows"] = take_rows
+        self._entries = EntryPoints(self.core, general)
 
     def _close_entries(self) -> None:
+        """End the generated `push` and `run`: the general ones take what comes."""
         self._changed.append(True)
+        self._entries = None
         self.__dict__.pop("push", None)
         self.__dict__.pop("_take_rows", None)
 
+    def _open_entry(self, name: str, general: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the generated way in of a name and keep it, else the general one; limits are asked before both."""
+        core, entries = self.core, self._entries
+        if entries is None or core.state.floor >= NEVER:
+            return general
+        way = WAYS[name]
+        entry = way.write(entries) or general
+        if core.program.background:
+            entry = way.sift(core, entry)
+        if core.guard is not None:
+            entry = way.guard(core.guard, entry, way.refuse(self))
+        if entry is not general:  # with the name, documentation and signature of the general one
+            self.__dict__[name] = entry = update_wrapper(entry, general)
+        return entry
+
     # events
 
+    @generated
     def push(self, name: str | Event, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         """Take one event and return the complex events it caused, in order.
 
@@ -141,6 +165,7 @@ class RuntimeEngine:
 
         return take()
 
+    @generated
     def _take_rows(self, rows: Iterable[Any]) -> Iterator[Event]:
         for row in rows:
             yield from self._take_row(row)
@@ -159,6 +184,10 @@ class RuntimeEngine:
         if row.__class__ is not tuple and core.inputs.takes_back(row):
             take = core.take_back
         return (take or core.take)(*given)
+
+    def _refuse_row(self, row: Any) -> tuple[Event, ...]:
+        """Refuse to take a row."""
+        return self._take_row(row, take=self.core.turn_away)
 
     # time
 
@@ -204,6 +233,19 @@ class RuntimeEngine:
         return take_snapshot(self.core, since)
 
 
+class Way(NamedTuple):
+    """A way in: how it is written, and what it is behind where there is background knowledge or a limit."""
+
+    write: Callable[[EntryPoints], Callable[..., Any] | None]
+    sift: Callable[[Core, Callable[..., Any]], Callable[..., Any]]
+    guard: Callable[..., Callable[..., Any]]
+    refuse: Callable[[RuntimeEngine], Callable[..., Any]]
+
+
+WAYS = {
+    "push": Way(EntryPoints.push, sifted_push, guarded_push, lambda engine: engine._turn_away),
+    "_take_rows": Way(EntryPoints.run, sifted_run, guarded_run, lambda engine: engine._refuse_row),
+}
 E = TypeVar("E", bound=RuntimeEngine)
 
 

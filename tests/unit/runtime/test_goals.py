@@ -67,8 +67,10 @@ def test_a_hidden_goal_is_refused_not_misplaced() -> None:
 @pytest.mark.parametrize("way", ["push", "_take_rows"])
 def test_programs_without_such_goals_keep_the_short_ways_in(way: str) -> None:
     engine = etalis.compile("d(X) <- a(X) seq b(X) where X > 0.").engine()
+    getattr(engine, way)
     assert way in engine.__dict__
     engine.insert_rule("e <- a(X) do event(c(X))")
+    getattr(engine, way)
     assert way not in engine.__dict__
 
 

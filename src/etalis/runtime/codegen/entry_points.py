@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from etalis.runtime.codegen.fast_path.corrections import correcting_push, correcting_row
@@ -27,34 +27,72 @@ class GeneralPath(NamedTuple):
     changed: list[bool]
 
 
-def write_fast_path(core: Core, general: GeneralPath) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
-    """Write the `push` and the `run` of an engine by the stages that it needs; None where they would not be exact."""
-    path, disorder, horizon, push, take_row = FastPath(core), core.disorder, core.horizon, *general[:2]
-    core.rules.sources[:] = [source for source in core.rules.sources if source[0].split()[0] not in TEXTS]
-    if not path.is_plain() or not core.delivery.is_plain() or core.state.floor >= NEVER:
-        return None
-    if horizon is not None and horizon.wall is not None:  # every event is held against a clock
-        return None
-    path.ahead = None if horizon is None else horizon.bound
-    stage: Callable[[EventInput], None]
-    if disorder is None or disorder.is_quiet():
+class EntryPoints:
+    """The generated `push` and `run` of an engine, each written when it is first asked for: most engines use one.
+
+    They are written by the stages that the engine needs, and not at all where they would not be exact.
+    """
+
+    def __init__(self, core: Core, general: GeneralPath) -> None:
+        sources = core.rules.sources
+        sources[:] = [source for source in sources if source[0].split()[0] not in TEXTS]
+        self.core, self.general = core, general
+
+    @cached_property
+    def path(self) -> FastPath | None:
+        """The stages of the fast path, where it is exact."""
+        core, horizon = self.core, self.core.horizon
+        path = FastPath(core)
+        if not path.is_plain() or not core.delivery.is_plain() or core.state.floor >= NEVER:
+            return None
+        if horizon is not None and horizon.wall is not None:  # every event is held against a clock
+            return None
+        if not (self._is_in_order or (core.disorder is not None and core.disorder.holds_plainly())):
+            return None
+        path.ahead = None if horizon is None else horizon.bound
+        return path
+
+    @property
+    def _is_in_order(self) -> bool:
+        return self.core.disorder is None or self.core.disorder.is_quiet()
+
+    def push(self) -> Callable[..., Any] | None:
+        """Write the `push` of the engine."""
+        core, path = self.core, self.path
+        if path is None:
+            return None
+        calls_out = path.rules.watched or bool(path.rules.program.effects)
+        source = PushInput(max(path.arities), core.state, self._otherwise.push, path.records, calls_out=calls_out)
+        return path.write(source, "push", self._stage(path))
+
+    def run(self) -> Callable[..., Any] | None:
+        """Write the `run` of the engine."""
+        core, path, general = self.core, self.path, self._otherwise
+        if path is None:
+            return None
+        if not self._is_in_order:
+            return path.write(RunInput(core.state, general.row, path.records), "run", self._stage(path))
+        watched = path.rules.watched or not path.in_one
+        counted = path.rules.traced and path.in_turn
+        source = RunInput(
+            core.state, general.row, path.records, general.changed, general.rest, watched=watched, counted=counted
+        )  # fmt: skip
+        return path.write(source, "run", self._stage(path))
+
+    def _stage(self, path: FastPath) -> Callable[[EventInput], None]:
+        core, disorder = self.core, self.core.disorder
+        if disorder is not None and not disorder.is_quiet():
+            return HoldStage(path, disorder).take
         log = None if core.record is None else core.record.inputs.write
         if disorder is not None and disorder.revision is not None:
             log = disorder.revision.log
-        if disorder is not None and horizon is None:  # a correction, too, may come from the future
-            push = correcting_push(disorder, push)
-            take_row = correcting_row(push, take_row)
-        stage = partial(path.take_in_order, log=log)
-        watched = path.rules.watched or not path.in_one
-        counted = path.rules.traced and path.in_turn
-        rows = RunInput(
-            core.state, take_row, path.records, general.changed, general.rest, watched=watched, counted=counted
-        )  # fmt: skip
-    elif disorder.holds_plainly():
-        stage = HoldStage(path, disorder).take
-        rows = RunInput(core.state, take_row, path.records)
-    else:
-        return None
-    calls_out = path.rules.watched or bool(path.rules.program.effects)
-    one = PushInput(max(path.arities), core.state, push, path.records, calls_out=calls_out)
-    return path.write(one, "push", stage), path.write(rows, "run", stage)
+        return partial(path.take_in_order, log=log)
+
+    @cached_property
+    def _otherwise(self) -> GeneralPath:
+        """What takes an event that is not plain; a correction, too, may come from the future."""
+        core, general = self.core, self.general
+        if core.disorder is None or not self._is_in_order or core.horizon is not None:
+            return general
+        push = correcting_push(core.disorder, general.push)
+        return general._replace(push=push, row=correcting_row(push, general.row))
