@@ -51,7 +51,7 @@ class Compiler:
         self.joins = Joins(
             JoinParts(base, self.stores, self.outer, storing, self.absences, self.tests, self.emission)
         )  # fmt: skip
-        self.operators = Operators(base, self.absences, self.tests, self.emission)
+        self.operators = Operators(base, self.stores, self.absences, self.tests, self.emission)
         self.outlined: dict[int, Callable[..., Any]] = {}
         self.indexes: dict[tuple[str, int], ConstantIndex] = {}
         self.takers: dict[tuple[str, int], dict[Hashable, tuple[Callable[..., Any], Text]]] = {}  # of the fast path
@@ -206,6 +206,8 @@ class Compiler:
                 self.unite(code, target, child, reader.place, names, t1, t2)
             case p.Fold() if reader.place == len(target.inputs) - 1:
                 self.operators.folds.take(code, target, names, t1, t2)
+            case p.Repetition() if self.operators.repetitions.takes(target, reader.place):
+                self.operators.repetitions.take(code, target, reader.place, names, t1, t2)
             case p.SomeOf() | p.Repetition() | p.Fold() | p.Deadline():
                 code.queues = True
                 arguments = [names[v] for v in self.operators.columns(target, reader.place)]

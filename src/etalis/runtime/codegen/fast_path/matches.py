@@ -215,8 +215,15 @@ def _only_waits(compiler: Compiler, entry: Wired) -> bool:
                 continue
             case _, p.Filter() | p.Union() if _only_waits(compiler, reader.target):
                 continue
+            case _, p.Repetition(left=left) if _counts_from(left, reader) or _only_waits(compiler, reader.target):
+                continue
         return False
     return True
+
+
+def _counts_from(left: p.Node | None, reader: WiredReader) -> bool:
+    """Tell whether what a reader takes is what a repetition counts after."""
+    return left is not None and reader.place == 0
 
 
 def _repeats(entry: Wired) -> bool:
@@ -252,6 +259,12 @@ def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
             case p.Filter(tests=tests):
                 if _multiplies(tests):
                     return False
+            case p.Repetition(left=left) if _counts_from(left, reader):
+                return True
+            case p.Repetition(tests=tests):
+                if _multiplies(tests) or probed or not compiler.operators.repetitions.makes_one(target):
+                    return False
+                probed = True
             case p.Fold(opener=None, tests=tests):
                 if _multiplies(tests) or probed:
                     return False
