@@ -50,7 +50,7 @@ class Shape:
     @property
     def asks(self) -> bool:
         """Whether a match must pass more than windows."""
-        return any(not isinstance(test, p.Window) for test in self.node.tests)
+        return _asks(self.node)
 
     @property
     def goes(self) -> bool:
@@ -106,7 +106,13 @@ def _waits_once(operators: OtherOperators, entry: Wired, node: p.Repetition) -> 
         return False
     if Once.among(operators.stores.columns(join, 0)) is None:
         return False
-    given = node.shared if node.left is None else node.left.exports
-    return all(v in given or v in ("$token", "$first", "$last") for v in node.exports) and (
-        node.left is None or all(v in given for v in node.shared)
-    )
+    if node.left is None:  # which is tested when it has been counted
+        return not _asks(node) and all(v in node.shared or v == "$token" for v in node.exports)
+    given = node.left.exports
+    firm = all(v in given or v in ("$token", "$first", "$last") for v in node.exports)
+    return firm and all(v in given for v in node.shared)
+
+
+def _asks(node: p.Repetition) -> bool:
+    """Tell whether a match must pass more than windows."""
+    return any(not isinstance(test, p.Window) for test in node.tests)
