@@ -49,6 +49,7 @@ class Lapse:
         code, timers, lanes = self.code, self.code.constant(self.timers), list(self.timers.lanes)
         code.add(["found = []", "due = since = None"])
         code("begin = 0" if self.gathers else "made = 0")
+        clock = f"{code.constant(self.rules.state)}.clock"
         general = f"{code.constant(self.run_loop.reach_now)}(t)"
         with code.block(f"if len({code.constant(self.timers.lanes)}) > {len(lanes)}:"):
             code(f"return {general}")
@@ -62,7 +63,9 @@ class Lapse:
                 code("break")
             for number, (entry, owner) in enumerate(zip(self.entries, owners, strict=True)):
                 with code.block(f"{'el' if number else ''}if whose is {code.constant(owner)}:"):
-                    code("source.popleft()" if lanes else "pass")
+                    code("source.popleft()")
+                    if self.rules.watched or not self.gathers:
+                        code(f"if {clock} < ends: {clock} = ends")
                     self._write_due(entry, owner)
             with code.block("else:"):  # the run loop knows
                 self._write_end_of_step()
@@ -116,8 +119,7 @@ class Lapse:
                 self._write_end_of_step()
                 code("(due, since, begin) = (ends, back, len(found))")
             else:
-                clock = f"{code.constant(self.rules.state)}.clock"
-                code.add(["(due, since) = (ends, back)", f"if {clock} < ends: {clock} = ends"])
+                code("(due, since) = (ends, back)")
         code.collects = "found" if self.gathers else None
 
     def _write_end_of_step(self) -> None:
