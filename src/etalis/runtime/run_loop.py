@@ -133,7 +133,7 @@ class RunLoop:
         A round of one event, as most are, needs no sorting. So many events the input has caused before.
         """
         out: list[Raw] = []
-        self._settle_queue(out, made)
+        self.settle_queue(out, made)
         return tuple([new_event(Event, raw) for raw in out])
 
     def settle_reacting(self) -> tuple[Event, ...]:
@@ -141,7 +141,7 @@ class RunLoop:
         state, reactor = self.state, self.reactor
         assert reactor is not None
         out: list[Raw] = []
-        self.made = self._settle_queue(out) if state.queue else 0
+        self.made = self.settle_queue(out) if state.queue else 0
         turns, reacting = 0, state.reacting
         if len(reacting) == 1:
             turns, raw = 1, reacting.pop()
@@ -160,8 +160,8 @@ class RunLoop:
         self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
 
-    def _settle_queue(self, out: list[Raw], made: int = 0) -> int:
-        """Process what is queued, of rules that tell no event from another; return how many events there were."""
+    def settle_queue(self, out: list[Raw], made: int = 0) -> int:
+        """Process what is queued, of rules that tell no event from another; return how many events were made."""
         queue, most = self.state.queue, self.most
         while queue:
             if len(queue) > 1 or made == most or queue[0][2].grows:

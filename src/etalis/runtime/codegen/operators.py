@@ -1,4 +1,4 @@
-"""Generated code around stateful operators: repetition, aggregate, deadline."""
+"""Generated code around stateful operators: repetition, aggregate, `any`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.runtime.choosing.choices import chooser
 from etalis.runtime.choosing.chooser import Chooser, Constituent
-from etalis.runtime.codegen.absences import Absences
 from etalis.runtime.codegen.aggregates.folds import Folds
 from etalis.runtime.codegen.emission import Emission
 from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.rule_code import RuleCode
-from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.base import Values
-from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.chains import Limits
 from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
 from etalis.runtime.operators.repetition import Repeater, Runner
@@ -39,9 +36,8 @@ def _events(names: Sequence[str]) -> Callable[[Values], frozenset[int]]:
 class Operators:
     """Builds operators on first use; one per entry, kept with the entry's state."""
 
-    def __init__(self, base: RuleCode, absences: Absences, tests: MatchTests, emission: Emission) -> None:
+    def __init__(self, base: RuleCode, tests: MatchTests, emission: Emission) -> None:
         self.base = base
-        self.absences = absences
         self.tests = tests
         self.emission = emission
         self.built: dict[int, Any] = {}
@@ -57,7 +53,7 @@ class Operators:
         if isinstance(operator, Chooser):
             return partial(operator.receive, place)
         single = len(p.children(entry.node)) == 1
-        taker = operator.on_element if single and not isinstance(operator, Waiter) else operator.on_left
+        taker = operator.on_element if single else operator.on_left
         return operator.on_element if place == 1 else taker  # type: ignore[no-any-return]
 
     def operator(self, entry: Wired) -> Any:
@@ -70,8 +66,6 @@ class Operators:
             kept = self.base.remember(entry, "operator", lambda: fresh)
             if kept is not fresh and not isinstance(kept, Slider):
                 kept.emit = fresh.emit
-                if isinstance(kept, Waiter):
-                    kept.judge, kept.stage = fresh.judge, fresh.stage
                 if isinstance(kept, Repeater):
                     kept.check = fresh.check
             self.built[id(entry)] = kept
@@ -87,8 +81,6 @@ class Operators:
                 return self.folds.slider(entry, entry.node)
             case p.Fold():
                 return self.folds.openers.folder(entry, entry.node)
-            case p.Deadline():
-                return self._waiter(entry, entry.node)
         raise AssertionError(entry.node)
 
     def columns_out(self, entry: Wired) -> tuple[str, ...]:
@@ -123,23 +115,6 @@ class Operators:
         return Chooser(
             count=node.count, constituents=constituents, combine=chooser(out, exports, node.count),
             emit=self.emission.emitter(entry, out), event=lambda: state.current, keep=self.keep(node),
-        )  # fmt: skip
-
-    def _waiter(self, entry: Wired, node: p.Deadline) -> Waiter:
-        blockers = self.absences.blockers(entry, len(p.negated(node)) - 1)
-        exports = node.left.exports
-        keys = self.absences.key_variables(entry, len(p.negated(node)) - 1)[1]
-        pick = picker(exports, keys)
-        scalar = len(keys) == 1 and isinstance(blockers, Blockers)
-        key: Callable[[Values], Any] = (lambda values: pick(values)[0]) if scalar else pick
-        emit = self.emission.emitter(entry, exports)
-        schedule = self.base.state.schedule
-        place = len(p.negated(node)) - 1
-        return Waiter(
-            duration=node.duration, blockers=blockers, key=key, emit=emit, schedule=schedule, place=entry.key,
-            judge=self.absences.judge(entry, place, node) if node.conditions else None,
-            after=node.after, stage=self.base.stages.get(id(node), 0),
-            asked=picker(exports, p.asked_of_match(node)),
         )  # fmt: skip
 
     def keep(self, node: p.Node) -> int | None:

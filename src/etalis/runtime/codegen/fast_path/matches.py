@@ -171,7 +171,7 @@ class EventOffer:
             for reader in waiting.pop().readers:
                 if reader.kind == "head":
                     found.append(reader.target)
-                elif id(reader.target) not in seen:
+                elif id(reader.target) not in seen and not _waits_until_due(reader):
                     seen.add(id(reader.target))
                     waiting.append(reader.target)
         return found
@@ -209,6 +209,11 @@ def _keep(name: str, events: list[str]) -> list[str]:
     return [f"{name} = ({''.join(f'{event}, ' for event in events)})"]
 
 
+def _waits_until_due(reader: WiredReader) -> bool:
+    """Tell whether what comes to a reader makes a match when time passes, and none before."""
+    return isinstance(reader.target.node, p.Deadline) and reader.kind == "input"
+
+
 def _only_waits(compiler: Compiler, entry: Wired) -> bool:
     """Tell whether matches of an entry make none at once: they wait, or block."""
     for reader in entry.readers:
@@ -218,6 +223,8 @@ def _only_waits(compiler: Compiler, entry: Wired) -> bool:
             case _, p.Join() if not compiler.stores.probes(reader.target, reader.place):
                 continue
             case _, p.Filter() | p.Union() if _only_waits(compiler, reader.target):
+                continue
+            case _, p.Deadline():
                 continue
         return False
     return True
