@@ -273,7 +273,7 @@ def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
             case p.Repetition(left=left) if _counts_from(left, reader):
                 return True
             case p.Repetition(tests=tests):
-                if _multiplies(tests) or probed or not compiler.operators.repetitions.makes_one(target):
+                if multiplies(tests) or probed or not compiler.operators.repetitions.makes_one(target):
                     return False
                 probed = True
             case p.Fold(opener=None, tests=tests):
