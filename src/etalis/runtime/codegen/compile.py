@@ -17,6 +17,7 @@ from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.absences import Absences
 from etalis.runtime.codegen.branches.branch_writer import BranchWriter, unpack_event
 from etalis.runtime.codegen.branches.constant_index import ConstantIndex
+from etalis.runtime.codegen.deadlines.absences_until import Deadlines
 from etalis.runtime.codegen.emission import Emission
 from etalis.runtime.codegen.joins.join import Joins
 from etalis.runtime.codegen.joins.outer import OuterJoins
@@ -53,7 +54,8 @@ class Compiler:
         self.joins = Joins(
             JoinParts(base, self.stores, self.outer, storing, self.absences, self.tests, self.emission)
         )  # fmt: skip
-        self.operators = Operators(base, self.absences, self.tests, self.emission)
+        self.operators = Operators(base, self.stores, self.tests, self.emission)
+        self.deadlines = Deadlines(base, self.absences, self.tests, self.emission)
         self.branches = BranchWriter(base, self._offer_branch, self._note_match)
         self.outlined: dict[int, Callable[..., Any]] = {}
         self.indexes: dict[tuple[str, int], ConstantIndex] = {}
@@ -219,7 +221,11 @@ class Compiler:
                 self.unite(code, target, child, reader.place, names, t1, t2)
             case p.Fold() if reader.place == len(target.inputs) - 1:
                 self.operators.folds.take(code, target, names, t1, t2)
-            case p.SomeOf() | p.Repetition() | p.Fold() | p.Deadline():
+            case p.Repetition() if self.operators.repetitions.takes(target, reader.place):
+                self.operators.repetitions.take(code, target, reader.place, names, t1, t2)
+            case p.Deadline():
+                self.deadlines.wait(code, target, names, t1, t2)
+            case p.SomeOf() | p.Repetition() | p.Fold():
                 code.queues = True
                 arguments = [names[v] for v in self.operators.columns(target, reader.place)]
                 code(f"{code.constant(self.operators.method(target, reader.place))}({', '.join([*arguments, t1, t2])})")
