@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, note
 
 import etalis
-from etalis.data.values import Value
+from etalis.data.values import Value, real
 from etalis.engine import Engine
 from etalis.errors import LimitError
 from etalis.language import syntax as s
@@ -40,6 +40,18 @@ CHOICES = Shape(  # n of several patterns, of which one event may fill some
     rules=2, leaves=6, depth=3, alarms=False, events=20, moments=8,
     kinds=(*["event"] * 4, *["any"] * 6, "binary", "or", "within", "where", "cnot", "repeat", "iso", "event_multiply"),
     policies=(*["snoop_recent"] * 6, "unrestricted", "chronological", "recent", "continuous", "cumulative"),
+)  # fmt: skip
+CHAINS = Shape(  # rules that feed each other, most of them by one event at a time
+    rules=5, leaves=2, depth=2, alarms=False, events=16, moments=10, fed=6, values=(0, 0, 0, 1, 1, 2, "x", real(1.0)),
+    kinds=("event", "event", "binary", "binary", "within", "where", "where", "check", "or", "cnot", "not_within"),
+    policies=(*["chronological"] * 3, *["recent"] * 2, "unrestricted", "continuous"),
+)  # fmt: skip
+REPETITIONS = Shape(  # runs that grow, after left sides and alone, with what follows them
+    rules=2, leaves=5, depth=3, alarms=False, events=24, moments=12,
+    kinds=(
+        *["event"] * 5, *["repeat"] * 3, *["anchored"] * 5, *["binary"] * 3, "within", "where", "check", "cnot", "or",
+        "event_multiply",
+    ),
 )  # fmt: skip
 MOST = 40  # derivations per input: enough for recursion, few enough for the meaning to stay quick
 
@@ -164,8 +176,20 @@ def test_joins_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) 
 
 
 @by_day(2)
+@given(programs(CHAINS), streams(CHAINS), policies(CHAINS))
+def test_chains_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@by_day(2)
 @given(programs(CHOICES), streams(CHOICES), policies(CHOICES))
 def test_choices_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@by_day(2)
+@given(programs(REPETITIONS), streams(REPETITIONS), policies(REPETITIONS))
+def test_repetitions_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())
 
 
