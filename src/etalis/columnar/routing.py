@@ -11,6 +11,7 @@ from etalis.columnar.eligibility import RuleGroup, find_components, flat_types, 
 from etalis.columnar.operators.isolation import isolate
 from etalis.columnar.row_numbers import MOST_LEAVES, count_leaves, find_untold, number_rows
 from etalis.columnar.row_rules import readers_of
+from etalis.language.check.goals import calls
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.logic.machine.database import Database
 from etalis.plan import algebra as p
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from etalis.runtime.engine import RuntimeEngine
 
 
+_COMPUTING = frozenset((name, 2) for name in (",", "is", "=", "==", "=:=", "=\\=", "<", ">", "=<", ">=")) | {
+    ("t1", 1),
+    ("t2", 1),
+}
 MOST_KEPT = 16  # decisions of a program, for tables of different columns
 
 
@@ -75,7 +80,8 @@ def choose(
 def _asks_knowledge(heads: Sequence[p.Head]) -> bool:
     """Tell whether what rules bind may be of types that the knowledge decides."""
     nodes = (node for head in heads for node in p.walk(head.body))
-    return any(isinstance(test, p.GoalTest) and test.outputs for node in nodes for test in p.tests(node))
+    binding = (test for node in nodes for test in p.tests(node) if isinstance(test, p.GoalTest) and test.outputs)
+    return not all(call.indicator in _COMPUTING for test in binding for call in calls(test.goal))
 
 
 def _decide(

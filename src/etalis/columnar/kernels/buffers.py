@@ -37,7 +37,7 @@ class Buffers:
 
 
 @dataclass(frozen=True, slots=True)
-class KeySpan:
+class CodeSpan:
     """Between which values rows of keys lie, column by column, and by which factors they add up to one number each."""
 
     low: Integers
@@ -46,7 +46,7 @@ class KeySpan:
     size: int  # how many rows could be told apart
 
     @staticmethod
-    def of(columns: Sequence[Sequence[Integers]]) -> KeySpan | None:
+    def of(columns: Sequence[Sequence[Integers]]) -> CodeSpan | None:
         """Return the span of some columns, each in several parts; None if it is too wide for a word, or of no row."""
         filled = [[part for part in parts if len(part)] for parts in columns]
         if not all(filled):
@@ -54,12 +54,13 @@ class KeySpan:
         lows = [min(int(part.min()) for part in parts) for parts in filled]
         highs = [max(int(part.max()) for part in parts) for parts in filled]
         factors, size = [], 1
-        for low, high in zip(reversed(lows), reversed(highs), strict=True):
+        for low, high in zip(reversed(lows), reversed(highs), strict=True):  # of Python, which do not overflow
             factors.append(size)
             size *= high - low + 1
             if size > _WIDEST:
                 return None
-        return KeySpan(*(np.array(part, np.int64) for part in (lows, highs, factors[::-1])), size)
+        least, most, factor = (np.array(part, np.int64) for part in (lows, highs, factors[::-1]))
+        return CodeSpan(least, most, factor, size)
 
     def number(self, columns: Sequence[Integers]) -> Integers:
         """Return one number for each row."""
@@ -81,12 +82,12 @@ class KeyIndex:
     number: Any = field(init=False)
     first: Integers = field(init=False)
     group: Integers = field(init=False)
-    span: KeySpan | None = field(init=False)
+    span: CodeSpan | None = field(init=False)
 
     def __post_init__(self) -> None:
         count, width = self.keys.shape
         first, self.group = np.empty(count, np.int64), np.empty(count, np.int64)
-        span = KeySpan.of([[self.keys[:, c]] for c in range(width)]) if width else None
+        span = CodeSpan.of([[self.keys[:, c]] for c in range(width)]) if width else None
         self.span = span if span is not None and span.size <= max(SMALL, 2 * count) else None
         if self.span is not None:
             self.number = np.full(self.span.size, -1)
@@ -116,7 +117,7 @@ def code_keys(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[
         return [np.zeros(count, np.int64) for count in counts]
     if len(rows[0]) == 1:
         return [own(numbers[0]) for numbers in rows]
-    span = KeySpan.of(list(zip(*rows, strict=True)))
+    span = CodeSpan.of(list(zip(*rows, strict=True)))
     if span is not None:
         return [span.number(numbers) for numbers in rows]
     group = KeyIndex(np.concatenate([np.stack(numbers, axis=1) for numbers in rows])).group
