@@ -77,7 +77,7 @@ MOVED = Case(
 
 def member_rows(n: int) -> list[Row]:
     r = random.Random(93)
-    inside: set[tuple[str, str]] = set()
+    inside: dict[tuple[str, str], None] = {}
     out: list[Row] = []
     for i in range(n):
         pair = f"u{r.randrange(900)}", f"g{r.randrange(60)}"
@@ -85,10 +85,10 @@ def member_rows(n: int) -> list[Row]:
             out.append(("bell", pair[1], i))
         elif pair in inside or (inside and len(inside) > 600 and r.random() < 0.5):
             pair = pair if pair in inside else next(iter(inside))
-            inside.discard(pair)
+            del inside[pair]
             out.append(("left", *pair, i))
         else:
-            inside.add(pair)
+            inside[pair] = None
             out.append(("member", *pair, i))
     return out
 

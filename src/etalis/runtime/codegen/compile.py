@@ -52,7 +52,7 @@ class Compiler:
         self.joins = Joins(
             JoinParts(base, self.stores, self.outer, storing, self.absences, self.tests, self.emission)
         )  # fmt: skip
-        self.operators = Operators(base, self.tests, self.emission)
+        self.operators = Operators(base, self.stores, self.tests, self.emission)
         self.deadlines = Deadlines(base, self.absences, self.tests, self.emission)
         self.outlined: dict[int, Callable[..., Any]] = {}
         self.indexes: dict[tuple[str, int], ConstantIndex] = {}
@@ -208,6 +208,8 @@ class Compiler:
                 self.unite(code, target, child, reader.place, names, t1, t2)
             case p.Fold() if reader.place == len(target.inputs) - 1:
                 self.operators.folds.take(code, target, names, t1, t2)
+            case p.Repetition() if self.operators.repetitions.takes(target, reader.place):
+                self.operators.repetitions.take(code, target, reader.place, names, t1, t2)
             case p.Deadline():
                 self.deadlines.wait(code, target, names, t1, t2)
             case p.SomeOf() | p.Repetition() | p.Fold():

@@ -14,11 +14,13 @@ from etalis.runtime.choosing.choices import chooser
 from etalis.runtime.choosing.chooser import Chooser, Constituent
 from etalis.runtime.codegen.aggregates.folds import Folds
 from etalis.runtime.codegen.emission import Emission
+from etalis.runtime.codegen.joins.stores import JoinStores
 from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.repetitions.repetitions import Repetitions
 from etalis.runtime.codegen.rule_code import RuleCode
 from etalis.runtime.operators.aggregate import Slider
-from etalis.runtime.operators.base import Values
+from etalis.runtime.operators.base import Emit, Values
 from etalis.runtime.operators.chains import Limits
 from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
 from etalis.runtime.operators.repetition import Repeater, Runner
@@ -33,15 +35,21 @@ def _events(names: Sequence[str]) -> Callable[[Values], frozenset[int]]:
     return itemgetter(names.index("$one")) if "$one" in names else lambda _: _NO_EVENT
 
 
+def _never(*_instance: Any) -> bool:
+    raise AssertionError("generated code tests and hands on what it counts")
+
+
 class Operators:
     """Builds operators on first use; one per entry, kept with the entry's state."""
 
-    def __init__(self, base: RuleCode, tests: MatchTests, emission: Emission) -> None:
+    def __init__(self, base: RuleCode, stores: JoinStores, tests: MatchTests, emission: Emission) -> None:
         self.base = base
+        self.stores = stores
         self.tests = tests
         self.emission = emission
         self.built: dict[int, Any] = {}
         self.folds = Folds(self)
+        self.repetitions = Repetitions(self)
 
     def columns(self, entry: Wired, place: int) -> tuple[str, ...]:
         """Return the variables an operator's input brings."""
@@ -152,12 +160,18 @@ class Operators:
         return Repeater(
             policy=node.policy, limits=self._limits(entry, node, (*node.shared, *left)),
             shared=sharer(left, element, node.shared),
-            combine=combiner(out, left, element), check=self.emission.checker(entry, out),
-            emit=self.emission.emitter(entry, out), left_key=picker(left, firm), element_key=picker(element, firm),
+            combine=combiner(out, left, element), check=self._check(entry, out),
+            emit=self._emit(entry, out), left_key=picker(left, firm), element_key=picker(element, firm),
             repeats=repeater(left), parents=parents(left), keep=self.keep(node), marked="$ids" in element,
             event=self._event(entry), needs_first="$last" in out, rope_of=rope_of(element),
             waiting_rope=waiting_rope(left),
         )  # fmt: skip
+
+    def _check(self, entry: Wired, out: tuple[str, ...]) -> Emit:
+        return self.emission.checker(entry, out) if self.repetitions.shape(entry) is None else _never
+
+    def _emit(self, entry: Wired, out: tuple[str, ...]) -> Emit:
+        return self.emission.emitter(entry, out) if self.repetitions.shape(entry) is None else _never
 
     def _event(self, entry: Wired) -> Callable[[], int] | None:
         """Return what tells the event being offered, where it may replace its own partner."""
@@ -176,7 +190,7 @@ class Operators:
 
         return Runner(
             policy=node.policy, limits=limits, shared=picker(element, node.shared),
-            emit=self.emission.emitter(entry, out),
+            emit=self._emit(entry, out),
             export=export, window=self.keep(node), rope_of=rope_of(element),
             ids_of=None if ids is None else itemgetter(ids),
         )  # fmt: skip

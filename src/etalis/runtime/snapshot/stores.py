@@ -158,10 +158,14 @@ def _gather(items: list[Flat]) -> Any:
     return deque(items) if len(items) >= LONG else items
 
 
+def _gather_lefts(items: list[Any]) -> Any:
+    return deque(items) if len(items) >= LONG else items
+
+
 FORMS: Mapping[str, Form] = {
     "instances": Form(lambda x: x, lambda flat, _: flat, _gather),
     "plain": Form(lambda x: x, lambda flat, _: flat),
-    "left": Form(_apart_left, lambda flat, t: _left((*flat[:2], flat[2].number, *flat[3:]), t)),
+    "left": Form(_apart_left, lambda flat, t: _left((*flat[:2], flat[2].number, *flat[3:]), t), _gather_lefts),
     "run": Form(_apart_run, lambda flat, t: _run((*flat[:3], flat[3].number, *flat[4:]), t)),
     "first": Form(
         lambda x: (*_apart_run(x[0]), x[1]),
