@@ -53,6 +53,13 @@ CHAINS = Shape(  # rules that feed each other, most of them by one event at a ti
     kinds=("event", "event", "binary", "binary", "within", "where", "where", "check", "or", "cnot", "not_within"),
     policies=(*["chronological"] * 3, *["recent"] * 2, "unrestricted", "continuous"),
 )  # fmt: skip
+REPETITIONS = Shape(  # runs that grow, after left sides and alone, with what follows them
+    rules=2, leaves=5, depth=3, alarms=False, events=24, moments=12,
+    kinds=(
+        *["event"] * 5, *["repeat"] * 3, *["anchored"] * 5, *["binary"] * 3, "within", "where", "check", "cnot", "or",
+        "event_multiply",
+    ),
+)  # fmt: skip
 MOST = 40  # derivations per input: enough for recursion, few enough for the meaning to stay quick
 
 
@@ -190,6 +197,12 @@ def test_chains_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str)
 @by_day(2)
 @given(programs(CHOICES), streams(CHOICES), policies(CHOICES))
 def test_choices_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@by_day(2)
+@given(programs(REPETITIONS), streams(REPETITIONS), policies(REPETITIONS))
+def test_repetitions_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())
 
 

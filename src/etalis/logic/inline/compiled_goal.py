@@ -102,7 +102,7 @@ class CompiledGoal:
             again = [f"{n} := {row}[{i}]" for i, n in enumerate(where.values()) if n not in inputs_read]
             failed = f"({failed} and [{', '.join(again)}])" if again else failed
         text = write_expression(parts.first, found, asked if question.every else failed)
-        return self._named(text, code, local, new), where
+        return self._named(text, code, local, new), {} if question.every else where
 
     def _results(
         self, code: SourceText, values: Sequence[str], local: dict[str, str], new: Callable[[list[str]], Any]
