@@ -356,17 +356,19 @@ class _Run:
         if parts:
             yield below(parts)
 
-    def _made(self, batch: InputBatch) -> Iterator[pa.RecordBatch]:
-        """Yield what rows cause that all rules take over columns."""
+    def _made(self, batch: InputBatch, horizon: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield what rows cause that all rules take over columns; time passes up to a horizon."""
         asked = dict(self.output.kinds)
-        yield from self.results.of_made([each for each in self.run.process_columns(batch) if each[0] in asked])
+        yield from self.results.of_made([each for each in self.run.process_columns(batch, horizon) if each[0] in asked])
 
     def close(self) -> Iterator[pa.RecordBatch]:
         """Yield what the end of the stream settles."""
         if not (self.run.at_a_time or self.output.envelope):
-            for piece in self.run.release():
-                yield from self._made(piece)
-        yield from self.results.of_events(list(self.run.close()))
+            for piece, horizon in self.run.last_pieces():
+                yield from self._made(piece, horizon)
+            yield from self.results.of_events(list(self.run.engine.close()))
+        else:
+            yield from self.results.of_events(list(self.run.close()))
 
     def read(self, rows: Arrived) -> InputBatch:
         """Return rows of the only table as a batch over columns."""

@@ -85,6 +85,7 @@ class Shape:
     alarms: bool = True
     events: int = 14
     moments: int = 6
+    fed: int = 1  # how often rules read what rules make
 
 
 WHOLE = Shape()
@@ -337,7 +338,7 @@ def programs(draw: Draw, shape: Shape = WHOLE) -> s.Tree:
 def _rule(draw: Draw, shape: Shape, heads: Sequence[str], number: int) -> s.Rule:
     """One rule: timely, or allowed to wait, or an alarm."""
     name = heads[number]
-    names = (*RECEIVED, *RECEIVED, *RECEIVED, *(head for head in heads if name in LATE or head in TIMELY))
+    names = (*RECEIVED, *RECEIVED, *RECEIVED, *[head for head in heads if name in LATE or head in TIMELY] * shape.fed)
     leaves = draw(st.integers(1, shape.leaves))
     author = Author(draw, shape, names, leaves, name in LATE, tuple(LATE) if name in LATE else ("d", "e"))
     rule = _whole_rule(author, name, author.pattern(draw(st.integers(0, shape.depth))))

@@ -32,6 +32,38 @@ level(f(X, Y), Y) :- bound(X), !, border(Y, _), !.
 level(X, L) :- limit(X, L, _).
 once_only(X, Y) :- limit(X, Y, _), !, Y \\== a.
 """
+RELATIONS = """
+edge(a, b). edge(b, c). edge(a, c). edge(c, d). edge(1, 2). edge(2, 3). edge(a, b). edge(e, 2.0).
+ring(a, b). ring(b, c). ring(c, a). ring(c, d).
+cost(a, b, 2). cost(b, c, 3). cost(a, c, 7). cost(c, d, 1). cost(d, e, none).
+red(a). red(c). red(2).
+either(X, Y) :- edge(X, Y).
+either(X, Y) :- ring(X, Y), \\+ edge(X, Y).
+above(X, Y) :- edge(X, Y).
+above(X, Z) :- edge(X, Y), above(Y, Z).
+below(Y, X) :- edge(X, Y).
+below(Z, X) :- below(Y, X), edge(Y, Z).
+same(X, X).
+same(X, Z) :- edge(X, Y), same(Y, Z).
+steps(X, X, 0).
+steps(X, Z, N) :- edge(X, Y), steps(Y, Z, M), N is M + 1.
+route(X, Y, C) :- cost(X, Y, C).
+route(X, Z, C) :- cost(X, Y, A), route(Y, Z, B), C is A + B.
+loop(X, Y) :- ring(X, Y).
+loop(X, Z) :- ring(X, Y), loop(Y, Z).
+:- table reach/2.
+reach(X, Y) :- ring(X, Y).
+reach(X, Z) :- reach(X, Y), ring(Y, Z).
+even(X, X).
+even(X, Z) :- edge(X, Y), odd(Y, Z).
+odd(X, Z) :- edge(X, Y), even(Y, Z).
+lowest(X, Y) :- edge(X, Z), !, lowest(Z, Y).
+lowest(X, X).
+count(0, []) :- !.
+count(N, [N|L]) :- N > 0, N < 9, M is N - 1, count(M, L).
+total([], 0).
+total([X|L], S) :- total(L, T), S is X + T.
+"""
 
 HUGE = (1 << 1030, -(1 << 2000), 10**300)
 SMALL = (-3, -1, 0, 1, 1, 2, 2, 3)
@@ -152,3 +184,40 @@ class GoalAuthor:
         while goals:
             found = (",", goals.pop(), found)
         return found
+
+
+_PLAIN = ("a", "a", "b", "c", "d", 1, 2, 3)
+
+
+class RelationAuthor(GoalAuthor):
+    """Writes goals that relations and recursive clauses mostly have several solutions for, over plain values."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed, deepest=1)
+        self.values = [self.pick(_PLAIN if kind == "term" else VALUES[kind][:6]) for kind in self.types.values()]
+        self.outputs = [name for name in "XYZ" if self.random.random() < 0.7]
+
+    def variable(self) -> Variable:
+        return self.variables[self.pick("ABCDXXXYYYZZW")]
+
+    def simple(self) -> Any:
+        match self.random.randrange(14):
+            case 0:
+                return super().simple()
+            case 1:
+                return (self.pick(("\\=", "==", "\\==", "@<")), self.variable(), self.variable())
+            case 2:
+                return ("red", self.variable())
+            case 3:
+                return (self.pick(("<", ">=")), self.variable(), self.pick((1, 2, 3)))
+            case 4:
+                return ("count", self.pick((0, 2, self.variable())), self.variable())
+            case 5:
+                return ("member", self.variable(), ("[|]", "a", ("[|]", self.variable(), ())))
+            case 6 | 7:
+                return (self.pick(("steps", "route", "cost")), self.variable(), self.variable(), self.variable())
+            case _:
+                return (self.pick(RELATED), self.pick((self.variable(), self.variable(), "a")), self.variable())
+
+
+RELATED = ["edge", "ring", "either", "above", "above", "below", "same", "loop", "reach", "even", "lowest", "total"]

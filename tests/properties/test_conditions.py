@@ -21,11 +21,12 @@ from etalis.logic.terms.write import Style, print_term
 from etalis.semantics.steps import run
 from etalis.temporal.event import Event
 from helpers.examples import by_day
-from helpers.random_goals import CLAUSES, VALUES, GoalAuthor
+from helpers.random_goals import CLAUSES, RELATIONS, VALUES, GoalAuthor, RelationAuthor
 
 EVENTS = {"e": "AB", "g": "CD"}
 PARTS = (
     "({0} seq {1}) where ({2})", "({0} and {1}) where ({2})", "({0} where ({2})) seq {1}", "({0} seq {1}) check ({2})",
+    "({0} seq {1}) event_multiply ({2})",
 )  # fmt: skip
 FLAGS = ":- set_flag(max_goal_steps, 20000).\n"
 
@@ -41,7 +42,7 @@ def program(author: GoalAuthor, random: Random) -> str:
     pattern = random.choice(PARTS).format("e(A, B)", "g(C, D)", goal)
     used = sorted({names[variable] for variable in variables(author.goal.term)}.intersection("XYZ"))
     head = f"r({', '.join(['A', 'C', *(used if random.random() < 0.7 else ())])})"
-    return f"{FLAGS}:- event({first}).\n:- event({second}).\n{head} <- {pattern}.\n{CLAUSES}"
+    return f"{FLAGS}:- event({first}).\n:- event({second}).\n{head} <- {pattern}.\n{CLAUSES}{RELATIONS}"
 
 
 def stream(author: GoalAuthor, random: Random) -> list[Event]:
@@ -69,7 +70,8 @@ def test_conditions_over_declared_attributes(seed: int) -> None:
 
 
 def check(seed: int) -> Any:
-    author, random = GoalAuthor(seed, deepest=1), Random(seed)
+    author = RelationAuthor(seed) if seed % 2 else GoalAuthor(seed, deepest=1)
+    random = Random(seed)
     text, events = program(author, random), stream(author, random)
     policy = random.choice(["unrestricted", "chronological", "recent", "snoop_recent"])
     note(text)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, note
 
 import etalis
-from etalis.data.values import Value
+from etalis.data.values import Value, real
 from etalis.engine import Engine
 from etalis.errors import LimitError
 from etalis.language import syntax as s
@@ -40,6 +40,11 @@ CHOICES = Shape(  # n of several patterns, of which one event may fill some
     rules=2, leaves=6, depth=3, alarms=False, events=20, moments=8,
     kinds=(*["event"] * 4, *["any"] * 6, "binary", "or", "within", "where", "cnot", "repeat", "iso", "event_multiply"),
     policies=(*["snoop_recent"] * 6, "unrestricted", "chronological", "recent", "continuous", "cumulative"),
+)  # fmt: skip
+CHAINS = Shape(  # rules that feed each other, most of them by one event at a time
+    rules=5, leaves=2, depth=2, alarms=False, events=16, moments=10, fed=6, values=(0, 0, 0, 1, 1, 2, "x", real(1.0)),
+    kinds=("event", "event", "binary", "binary", "within", "where", "where", "check", "or", "cnot", "not_within"),
+    policies=(*["chronological"] * 3, *["recent"] * 2, "unrestricted", "continuous"),
 )  # fmt: skip
 MOST = 40  # derivations per input: enough for recursion, few enough for the meaning to stay quick
 
@@ -160,6 +165,12 @@ def test_engine_gives_the_meaning(tree: s.Tree, stream: list[Event], policy: str
 @by_day(3)
 @given(programs(JOINS), streams(JOINS), policies(JOINS))
 def test_joins_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@by_day(2)
+@given(programs(CHAINS), streams(CHAINS), policies(CHAINS))
+def test_chains_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())
 
 

@@ -343,13 +343,18 @@ class ColumnRun:
 
     def close(self) -> Iterator[Event]:
         """End the stream; yield what that settles."""
+        for piece, horizon in self.last_pieces():
+            yield from self._process(piece, horizon)
+        yield from self.engine.close()
+
+    def last_pieces(self) -> Iterator[tuple[InputBatch, int | None]]:
+        """Yield what the rules over columns have still to process when the stream ends, each up to a horizon."""
         for piece in self.release():
-            yield from self._process(piece)
+            yield piece, None
         if self.components:
             for piece in self.schedule.rest():
-                yield from self._process(piece)
-            yield from self._process(NO_ROWS, END)
-        yield from self.engine.close()
+                yield piece, None
+            yield NO_ROWS, END
 
 
 def run_on(engine: RuntimeEngine, received: Types) -> ColumnRun:

@@ -222,7 +222,7 @@ class RuleSet:
             find_levels(planned_heads, self.program.made_levels),
             find_stages(planned_heads, self.program.made_stages),
         )
-        base.joint = self.settings.joint_arrivals
+        base.joint, base.corrects = self.settings.joint_arrivals, self.settings.corrects
         if self.settings.justification_limit is not None:
             base.told = self.settings.justification_limit
         self.compiler = Compiler(base)

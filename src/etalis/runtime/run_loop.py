@@ -20,7 +20,7 @@ from etalis.runtime.changes import Changes
 from etalis.runtime.deadlines.timers import Tag
 from etalis.runtime.reactions.reactor import Reactor
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw, sort_round
+from etalis.runtime.state import BEGINNING, MOST_ROUNDS, NEVER, HeadKind, Raw, sort_round
 from etalis.temporal.event import Event, EventKind, brief, new_event
 from etalis.temporal.rope import RaisedRope
 
@@ -127,13 +127,13 @@ class RunLoop:
             if time < NEVER:
                 state.now = max(state.now, time)
 
-    def settle_now(self) -> tuple[Event, ...]:
+    def settle_now(self, made: int = 0) -> tuple[Event, ...]:
         """Process what generated code has queued, of rules that tell no event from another; return what is reported.
 
-        A round of one event, as most are, needs no sorting.
+        A round of one event, as most are, needs no sorting. So many events the input has caused before.
         """
         out: list[Raw] = []
-        self._settle_queue(out)
+        self.settle_queue(out, made)
         return tuple([new_event(Event, raw) for raw in out])
 
     def settle_reacting(self) -> tuple[Event, ...]:
@@ -141,7 +141,7 @@ class RunLoop:
         state, reactor = self.state, self.reactor
         assert reactor is not None
         out: list[Raw] = []
-        self.made = self._settle_queue(out) if state.queue else 0
+        self.made = self.settle_queue(out) if state.queue else 0
         turns, reacting = 0, state.reacting
         if len(reacting) == 1:
             turns, raw = 1, reacting.pop()
@@ -160,10 +160,9 @@ class RunLoop:
         self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
 
-    def _settle_queue(self, out: list[Raw]) -> int:
-        """Process what is queued, of rules that tell no event from another; return how many events there were."""
+    def settle_queue(self, out: list[Raw], made: int = 0) -> int:
+        """Process what is queued, of rules that tell no event from another; return how many events were made."""
         queue, most = self.state.queue, self.most
-        made = 0
         while queue:
             if len(queue) > 1 or made == most or queue[0][2].grows:
                 self.made = made
@@ -177,7 +176,11 @@ class RunLoop:
             if reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity])):
                 out.append(raw)
             if feeds is not None:
-                feeds(raw)
+                follow = kind.follow
+                if follow is None or made > most - MOST_ROUNDS:
+                    feeds(raw)
+                else:
+                    made += follow(raw, out)
         return made
 
     def settle_numbered(self) -> tuple[Event, ...]:

@@ -138,6 +138,7 @@ class State:
 
 
 FEW = 4
+MOST_ROUNDS = 24  # that one function follows
 
 
 class Made:
@@ -238,7 +239,7 @@ Reported = bool | Callable[..., bool]  # of every event of a kind, or of those w
 class HeadKind(EventKind):
     """The kind of a rule's events, with what the engine does with them."""
 
-    __slots__ = ("alive", "feeds", "grows", "live", "made", "number", "react", "reported", "shape")
+    __slots__ = ("alive", "feeds", "follow", "grows", "live", "made", "number", "react", "reported", "shape")
 
     def __init__(
         self, name: str, arity: int, rule: str, attributes: tuple[str, ...], made: Made, reported: Reported
@@ -250,6 +251,9 @@ class HeadKind(EventKind):
         self.number = 0  # of the rule in its engine
         self.live = self  # of a second engine: the same kind in the one that runs
         self.feeds: Callable[[Raw], None] | None = None
+        self.follow: Callable[[Raw, list[Raw]], int] | None = (
+            None  # as `feeds`, and more rounds; how many events it made
+        )
         self.react: Callable[[Raw], None] | None = None  # of a reaction: its turn for a match
         self.shape = SLOT
         self.grows = False  # whether attributes may become larger without end

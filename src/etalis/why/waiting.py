@@ -220,7 +220,9 @@ def _counting(operator: Any, node: p.Repetition) -> Iterator[tuple[dict[str, Any
             for left in (left for group in shelf.groups.values() for left in group):
                 if left.token.alive and left.replaced_by is None:
                     counts = {key: count[0] for key, count in left.counts.items()}
-                    counts |= {key: max(map(max, (c[2] for c in chain))) for key, chain in left.chains.items() if chain}
+                    counts |= {
+                        key: max(map(max, (c[2] for c in chain))) for key, chain in left.notes.chains.items() if chain
+                    }
                     shares = [_share(operator.limits((*key, *left.values)), n) for key, n in counts.items()]
                     values = dict(zip(node.left.exports, left.values, strict=True))
                     yield values, left.start, left.end, max(shares, default=0)

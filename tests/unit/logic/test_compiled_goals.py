@@ -16,31 +16,35 @@ from etalis.logic.machine.machine import GoalLimits
 from etalis.logic.solver import Solver
 from helpers.compiled_goals import DECLINED, GoalRun
 from helpers.examples import by_day
-from helpers.random_goals import CLAUSES, GoalAuthor
+from helpers.random_goals import CLAUSES, RELATIONS, GoalAuthor, RelationAuthor
 
 SOLVER = Solver(load_clauses(parse(CLAUSES)), GoalLimits(steps=20_000))
+RELATED = Solver(load_clauses(parse(CLAUSES + RELATIONS)), GoalLimits(steps=20_000))
 
 
-def check(seed: int) -> str:
+def check(seed: int, *, every: bool = False, related: bool = False) -> str:
     """Compare one goal with the solver; tell what came of it."""
-    author = GoalAuthor(seed)
-    run = GoalRun(SOLVER, author.goal, author.types, author.outputs)
+    author = RelationAuthor(seed) if related else GoalAuthor(seed)
+    run = GoalRun(RELATED if related else SOLVER, author.goal, author.types, author.outputs, every=every)
     if run.run is None:
         return "left alone"
     expected = run.expected([real(x) if isinstance(x, float) else x for x in author.values])
     for _ in range(2):  # the second time from what is kept
         found = run.found(author.values)
         assert found in (DECLINED, expected), (found, expected)
-        floats = [x for x in found if isinstance(x, float)] if isinstance(found, tuple) else []
+        rows = found if isinstance(found, list) else [found] if isinstance(found, tuple) else []
+        floats = [x for row in rows for x in row if isinstance(x, float)]
         assert [type(x) for x in floats] == [type(real(x)) for x in floats]
-    return "error" if expected == DECLINED else found if found == DECLINED else "found" if found is not None else "no"
+    if DECLINED in (expected, found):
+        return "error" if expected == DECLINED else DECLINED
+    return "no" if not found and found != () else "several" if every and len(found) > 1 else "found"
 
 
 @pytest.mark.property
 @by_day(1)
-@given(st.integers(0, 1 << 40))
-def test_compiled_goals_agree_with_the_solver(seed: int) -> None:
-    check(seed)
+@given(st.integers(0, 1 << 40), st.booleans(), st.booleans())
+def test_compiled_goals_agree_with_the_solver(seed: int, every: bool, related: bool) -> None:
+    check(seed, every=every, related=related)
 
 
 def test_many_goals_are_answered() -> None:
@@ -48,6 +52,13 @@ def test_many_goals_are_answered() -> None:
     assert came["found"] + came["no"] > 200
     assert came["found"] > 40
     assert came["error"] > 60
+
+
+def test_of_many_goals_every_solution_is_found() -> None:
+    came = Counter(check(seed, every=True, related=True) for seed in range(1000))
+    assert came["found"] + came["no"] > 300
+    assert came["several"] > 60
+    assert came["error"] > 100
 
 
 IN_LINE = [

@@ -42,7 +42,7 @@ class WaitingMatches:
 
     def load(self, origins: Iterable[Left | Run]) -> int:
         """Take what waits, with the numbers of what the engine counted after; return how many numbers there are."""
-        numbers = {id(origin): number for number, origin in enumerate(origins)}
+        numbers = {id(origin.token): number for number, origin in enumerate(origins)}
         found = list(self.following.matches())
         given = {v: [held[v] for _, held, _, _ in found] for v in self.types if v != "$token"}
         given["$token"] = [numbers.setdefault(id(token.origin), len(numbers)) for token, *_ in found]
@@ -137,7 +137,7 @@ class AnchoredChainLink(Link):
 
     def content(self) -> list[Any]:
         """Return left sides and matches of the engine."""
-        lefts = [(left.values, left.start, left.end, left.chains) for left in self._lefts()]
+        lefts = [(left.values, left.start, left.end, left.notes.chains) for left in self._lefts()]
         return lefts if self.waiting is None else lefts + self.waiting.content()
 
     def _lefts(self) -> list[Left]:
@@ -160,7 +160,7 @@ class AnchoredChainLink(Link):
             # the earliest left side has seen all elements of its group that are after any
             found: dict[Values, list[Chain]] = {}
             for left in lefts:
-                for key, chains in left.chains.items():
+                for key, chains in left.notes.chains.items():
                     found.setdefault(key, chains)
             elements = [(start, end, key) for key, chains in found.items() for start, end, _ in chains]
             elements.sort(key=itemgetter(1))
@@ -194,7 +194,7 @@ class AnchoredChainLink(Link):
             for key, low, high in groups.get(tuple(left.values[at] for _, at in mine), ()):
                 chains = arranged.chains_after(left.end, low, high, limits)
                 if chains and limits[0] != NO_COUNT:
-                    left.chains[key] = chains
+                    left.notes.chains[key] = chains
 
 
 def _elements(chains: Chains, names: tuple[str, ...], found: list[tuple[int, int, Values]]) -> Instances:

@@ -105,7 +105,7 @@ class RepetitionLink(Link):
         """Take what the engine counts after, and the matches that wait there."""
         waiting = self._waiting()
         rows = [self._row(key, one) for key, one in waiting]
-        places = {id(one): place for place, (_, one) in enumerate(waiting)}
+        places = {id(one.token): place for place, (_, one) in enumerate(waiting)}
         held: list[tuple[int, int, dict[str, Any]]] = []
         for token, match, start, end in () if self.following is None else self.following.matches():
             place = places.setdefault(id(token.origin), len(rows))

@@ -46,7 +46,8 @@ class SourceText(Protocol):
 class PosedGoal:
     """A goal with its inputs, the types that these are declared with, and its outputs.
 
-    The conjuncts at `settled` hold where they do not raise. `times` are the names of two more inputs, in microseconds;
+    The conjuncts at `settled` hold where they do not raise. Of `every` goal that multiplies its match all solutions are
+    found, each once; of others the first. `times` are the names of two more inputs, in microseconds;
     the function `seconds` makes of them what the goal's `t1/1` and `t2/1` give.
     """
 
@@ -57,6 +58,7 @@ class PosedGoal:
     settled: Collection[int] = ()
     times: Sequence[str] = ()
     seconds: Callable[[int], Any] | None = None
+    every: bool = False
 
 
 class CompiledGoal:
@@ -73,6 +75,7 @@ class CompiledGoal:
     ) -> tuple[str, dict[str, str]]:  # fmt: skip
         """Return the expression that is true for a solution, and where the outputs then are.
 
+        Where every solution is found, it is the collection of their outputs, false if there are none.
         `names` are those of the inputs and times in the code, `new` begins a function; a goal whose key is among those
         that are `off` is not asked.
         """
@@ -87,15 +90,19 @@ class CompiledGoal:
             inputs = [f"_v{i}" for i in range(len(given))]
             more = [name for name in parts.parameters if name not in inputs]
             function = self._function(parts.rest, inputs, more, slow, new, off)
-            found = f"(({row} := {code.constant(function)}({', '.join([*inputs, *more])})) is not None)"
+            found = f"{code.constant(function)}({', '.join([*inputs, *more])})"
+            found = found if question.every else f"(({row} := {found}) is not None)"
         else:
             last = parts.first[-1]
             values = last.values if isinstance(last, SuccessStep) else ("None",) * len(question.outputs)
+            if question.every:
+                found = f"(({''.join(value + ', ' for value in values)}),)"
+                return self._named(write_expression(parts.first, found, asked), code, local, new), {}
             where, found = self._results(code, values, local, new)
             again = [f"{n} := {row}[{i}]" for i, n in enumerate(where.values()) if n not in inputs_read]
             failed = f"({failed} and [{', '.join(again)}])" if again else failed
-        text = write_expression(parts.first, found, failed)
-        return self._named(text, code, local, new), where
+        text = write_expression(parts.first, found, asked if question.every else failed)
+        return self._named(text, code, local, new), {} if question.every else where
 
     def _results(
         self, code: SourceText, values: Sequence[str], local: dict[str, str], new: Callable[[list[str]], Any]
@@ -120,11 +127,16 @@ class CompiledGoal:
         switched_off, key = map(code.constant, off)
         code(f"if {switched_off} and {key} in {switched_off}:")
         code("    return None")
+        every = "every" if self.question.every else ""
+        if every:
+            code(f"{every} = {{}}")
         code("try:")
-        for line in write_body(steps, decline, 1):
+        for line in write_body(steps, decline, 1, every=every):
             code(self._named(line, code, {}, new))
         code(f"except {code.constant(_DECLINED)}:")
         code(f"    {decline}")
+        if every:
+            code(f"return {every}")
         function: Callable[..., Any] = code.function()
         return function
 
@@ -180,7 +192,7 @@ class GoalCompilation:
                 name: _time(shared, text, question.seconds) for name, text in zip(("t1", "t2"), raw, strict=True)
             }
         calls = PredicateCalls(shared, self.find, Budget(limits.steps), self.present, reads=self.reads)
-        steps = GoalSteps(calls, self.ask)
+        steps = GoalSteps(calls, self.ask, every=question.every)
         try:
             found = steps.compile(question.goal, known, question.outputs, question.settled)
         except DeclineError:

@@ -1,9 +1,9 @@
-"""Goals compiled to steps (`steps`), in order, for the first solution.
+"""Goals compiled to steps (`steps`), in order, for the first solution or for every one.
 
 What can be computed from values is; a call of a relation of facts becomes a loop over the rows that an index gives, a
 predicate of a few clauses the alternatives of its clauses (`unfold`); of the rest the solver is asked, with nothing but
 its own variables, if `ask` says that this is worth it. Law: where no guard fails and nothing is raised, there is a
-solution exactly if the solver has one, with the same first values.
+solution exactly if the solver has one, with the same first values, or the same values in the same order.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from etalis.logic.builtins.table import TESTS
 from etalis.logic.inline.calls import PredicateCalls
 from etalis.logic.inline.cost_order import order_by_cost
+from etalis.logic.inline.memo import Wanted
 from etalis.logic.inline.scope import GoalScope, Operand, TooLargeError
 from etalis.logic.inline.steps import (
     CheckStep,
@@ -35,19 +36,20 @@ from etalis.logic.inline.unfold import commit, conjunction, conjuncts, has_inner
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.terms.unify import Term, Variable, deref, variables
 
-Ask = Callable[[Term, Sequence[Variable], Sequence[Variable], bool], Callable[..., Any] | None]
+Ask = Callable[[Term, Sequence[Variable], Sequence[Variable], Wanted], Callable[..., Any] | None]
 _CALLED = frozenset(("call", "prolog", "query", "db"))
 
 
 class GoalSteps:
-    """Compiles one goal; `ask` gives a function that asks the solver."""
+    """Compiles one goal, for its first solution or for every; `ask` gives a function that asks the solver."""
 
-    def __init__(self, calls: PredicateCalls, ask: Ask) -> None:
+    def __init__(self, calls: PredicateCalls, ask: Ask, *, every: bool = False) -> None:
         self.calls = calls
         self.shared = calls.shared
         self.database = calls.database
         self.present = calls.present
         self.ask = ask
+        self.every = every
         self.settled: set[int] = set()
 
     def compile(
@@ -165,8 +167,8 @@ class GoalSteps:
         self, scope: GoalScope, test: Term, then: Term, otherwise: Term, rest: tuple[Term, ...],
         wanted: tuple[Variable, ...],
     ) -> tuple[GoalScope, tuple[Term, ...]] | None:  # fmt: skip
-        inner, bound = scope.inner(), self._bound_for(scope, [test], (then, *rest), wanted)
-        self.goals(inner, (test,), bound)
+        bound = self._bound_for(scope, [test], (then, *rest), wanted)
+        inner = self._first(scope, test, bound)
         yes, no = scope.inner(), scope.inner()
         truth = None if bound else as_truth(inner.steps)
         if truth is not None:
@@ -194,14 +196,21 @@ class GoalSteps:
 
     def _closed(self, scope: GoalScope, goal: Term, sign: str) -> None:
         """Check whether a goal has a solution, or has none."""
-        inner = scope.inner()
-        self.goals(inner, (goal,), ())
+        inner = self._first(scope, goal, ())
         truth = as_truth(inner.steps)
         if truth is None:
             found = self._function(inner.steps)
             scope.check(f"({found.text} is {'' if sign else 'not '}None)", safe=False)
         else:
             self._add_test(scope, truth, sign)
+
+    def _first(self, scope: GoalScope, goal: Term, wanted: tuple[Variable, ...]) -> GoalScope:
+        """Compile a goal of which the first solution decides, in a scope of its own."""
+        inner, every = scope.inner(), self.every
+        self.every = False
+        self.goals(inner, (goal,), wanted)
+        self.every = every
+        return inner
 
     def _add_test(self, scope: GoalScope, truth: TruthTest, sign: str) -> None:
         for guard in truth.guards:
@@ -239,14 +248,19 @@ class GoalSteps:
             bound = tuple(v for v in wanted if v not in scope.known)
         asked = goal if alone else conjunction((goal, *rest))
         inputs = [v for v in dict.fromkeys(variables(asked)) if v in scope.known]
-        ask = self.ask(asked, inputs, bound, alone and not is_test)
+        every = self.every and not alone
+        ask = self.ask(asked, inputs, bound, "every" if every else "truth" if alone and not is_test else "first")
         if ask is None:
             scope.guard("False")
             return None
         scope.stand(self.present)
         values = ", ".join(scope.value(v).text for v in inputs)
-        found = scope.named(Operand(f"{self.shared.constant(ask)}({values})", safe=False))
-        scope.check(f"{found.text} is not None")
+        answer = f"{self.shared.constant(ask)}({values})"
+        if every:
+            scope, found = scope.loop(answer)
+        else:
+            found = scope.named(Operand(answer, safe=False))
+            scope.check(f"{found.text} is not None")
         if alone and bound:
             scope.guard(f"None not in {found.text}")
         scope.known.update({v: Operand(f"{found.text}[{i}]") for i, v in enumerate(bound)})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.inline.purity import Clauses, pure_clauses
@@ -20,31 +20,41 @@ from etalis.logic.solver import Solver
 from etalis.logic.state.state_predicate import StatePredicate
 from etalis.logic.terms.unify import Term, Variable
 
+Wanted: TypeAlias = Literal["truth", "first", "every"]
+
 _MOST = 10_000  # answers that are kept
 _STEPS = 10_000  # in which all solutions of a goal are found, if only its truth is asked for
 _UNKNOWN = object()
 
 
-def asking(solver: Solver) -> Callable[[Term, Sequence[Variable], Sequence[Variable], bool], Callable[..., Any] | None]:
+def asking(
+    solver: Solver,
+) -> Callable[[Term, Sequence[Variable], Sequence[Variable], Wanted], Callable[..., Any] | None]:
     """Return what makes a function that asks a goal; None for a goal whose answers may not be kept.
 
-    With `to_the_end` it is only asked whether there is a solution, and all are looked at: none may raise, as goals
-    behind it that fail come back for the next.
+    For the truth it is only asked whether there is a solution, and all are looked at: none may raise, as goals behind
+    it that fail come back for the next.
     """
     database = solver.database
     half = solver.limits.steps // 2  # the other half is for the rest of its goal
 
     def ask(
-        goal: Term, inputs: Sequence[Variable], outputs: Sequence[Variable], to_the_end: bool
+        goal: Term, inputs: Sequence[Variable], outputs: Sequence[Variable], wanted: Wanted
     ) -> Callable[..., Any] | None:
         clauses = pure_clauses(database, goal)
         if clauses is None:
             return None
-        limited = solver.within(replace(solver.limits, steps=min(half, _STEPS) if to_the_end else half))
+        limited = solver.within(replace(solver.limits, steps=min(half, _STEPS) if wanted == "truth" else half))
         names = {str(i): variable for i, variable in enumerate((*inputs, *outputs))}
-        given, wanted = tuple(names)[: len(inputs)], tuple(names)[len(inputs) :]
+        given, found = tuple(names)[: len(inputs)], tuple(names)[len(inputs) :]
         posed = Goal(goal, names)
-        solve = _truth(limited.prepare_all(posed, given, ())) if to_the_end else limited.prepare(posed, given, wanted)
+        match wanted:
+            case "truth":
+                solve: Callable[..., Any] = _truth(limited.prepare_all(posed, given, ()))
+            case "first":
+                solve = limited.prepare(posed, given, found)
+            case "every":
+                solve = limited.prepare_all(posed, given, found)
         return _kept(database, goal, clauses, solve)
 
     return ask

@@ -23,8 +23,11 @@ from etalis.logic.inline.steps import (
 )
 
 
-def write_body(steps: Steps, decline: str, depth: int = 0) -> Iterator[str]:
-    """Write the lines of a function's body: it returns the values of the first solution, or falls off its end."""
+def write_body(steps: Steps, decline: str, depth: int = 0, *, every: str = "") -> Iterator[str]:
+    """Write the lines of a function's body: it returns the values of the first solution, or falls off its end.
+
+    Those of `every` solution become keys of the dictionary of that name, if one is given.
+    """
     checks: list[str] = []
     for step in steps:
         if isinstance(step, CheckStep):
@@ -33,7 +36,7 @@ def write_body(steps: Steps, decline: str, depth: int = 0) -> Iterator[str]:
         if checks:
             yield f"{'    ' * depth}if {' and '.join(checks)}:"
             checks, depth = [], depth + 1
-        for line in _write_step(step, decline):
+        for line in _write_step(step, decline, every):
             yield f"{'    ' * depth}{line}"
         if isinstance(step, LoopStep | ForkStep | ChoiceStep | SuccessStep):
             return
@@ -41,7 +44,7 @@ def write_body(steps: Steps, decline: str, depth: int = 0) -> Iterator[str]:
     yield f"{'    ' * depth}{last}"
 
 
-def _write_step(step: Step, decline: str) -> Iterator[str]:
+def _write_step(step: Step, decline: str, every: str) -> Iterator[str]:
     match step:
         case GuardStep(text=text):
             yield from (f"if not ({text}):", f"    {decline}")
@@ -49,17 +52,18 @@ def _write_step(step: Step, decline: str) -> Iterator[str]:
             yield f"{name} = {text}"
         case LoopStep(name=name, candidates=candidates, steps=inner):
             yield f"for {name} in {candidates}:"
-            yield from write_body(inner, decline, 1)
+            yield from write_body(inner, decline, 1, every=every)
         case ForkStep(branches=branches):
             for branch in branches:
-                yield from write_body(branch, decline)
+                yield from write_body(branch, decline, every=every)
         case ChoiceStep(test=test, then=then, otherwise=otherwise):
             yield f"if {test}:"
-            yield from write_body(then, decline, 1)
+            yield from write_body(then, decline, 1, every=every)
             yield "else:"
-            yield from write_body(otherwise, decline, 1)
+            yield from write_body(otherwise, decline, 1, every=every)
         case SuccessStep(values=values):
-            yield f"return ({''.join(value + ', ' for value in values)})"
+            row = f"({''.join(value + ', ' for value in values)})"
+            yield f"{every}[{row}] = None" if every else f"return {row}"
 
 
 @dataclass(frozen=True, slots=True)

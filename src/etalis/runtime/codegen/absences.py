@@ -53,7 +53,8 @@ class Absences:
             return LooseBlockers(keep)
         if isinstance(test, p.Absent) and test.kind != "before":
             return Blockers(keep, False, self._watched(entry, test) if keep is None else None)
-        return Blockers(keep, keep is None, None)
+        last_only = isinstance(test, p.Deadline) and test.before is None and not self.base.corrects
+        return Blockers(keep, keep is None, None, last_only)
 
     def _blocking_time(self, entry: Wired, test: p.Absent | p.Deadline) -> int | None:
         """Return how long an occurrence can matter, None for ever."""
@@ -116,18 +117,27 @@ class Absences:
     def _write_blocker(self, code: Code, blockers: Blockers, key: str, t1: str, t2: str) -> None:
         """Write that a blocker is noted with the latest start so far, which that of an instant is."""
         group, groups = code.fresh("g"), code.constant(blockers.groups)
+        latest = t1 if t1 == t2 else f"{t1} if {t1} > {group}[-1][1] else {group}[-1][1]"
         code(f"{group} = {groups}.get({key})")
         with code.block(f"if {group} is None:"):
             code(f"{groups}[{key}] = [({t2}, {t1})]")
-        if not blockers.first_only:
-            latest = t1 if t1 == t2 else f"{t1} if {t1} > {group}[-1][1] else {group}[-1][1]"
+            if blockers.last_only:
+                self._write_expiry(code, blockers, key, t2)
+        if blockers.last_only:
+            with code.block("else:"):
+                code(f"{group}[-1] = ({t2}, {latest})")
+        elif not blockers.first_only:
             with code.block("else:"):
                 code(f"{group}.append(({t2}, {latest}))")
-        if blockers.keep is not None:
-            fifo = code.constant(blockers.fifo)
-            code(f"{fifo}.append(({t2}, {key}))")
-            with code.block(f"if {t2} > {fifo}.due:"):
-                code(f"{code.constant(blockers.expire_lot)}({t2})")
+        if blockers.keep is not None and not blockers.last_only:
+            self._write_expiry(code, blockers, key, t2)
+
+    def _write_expiry(self, code: Code, blockers: Blockers, key: str, t2: str) -> None:
+        """Write that a blocker is let go one day, and others that came long ago now."""
+        fifo = code.constant(blockers.fifo)
+        code(f"{fifo}.append(({t2}, {key}))")
+        with code.block(f"if {t2} > {fifo}.due:"):
+            code(f"{code.constant(blockers.expire_lot)}({t2})")
 
     def unblocked(
         self, code: Code, entry: Wired, place: int, test: p.Absent, names: Names, t1: str, t2: str, low: str, high: str
@@ -144,15 +154,37 @@ class Absences:
         else:
             bounds = f"{t2} - {code.constant(test.window + 1)}", t2
         if test.conditions:
-            judge = code.constant(self.judge(entry, place, test))
-            asked = f"({''.join(f'{names[v]}, ' for v in p.asked_of_match(test))})"
-            return f"not {code.constant(blockers)}.hit_judged({key}, {', '.join(bounds)}, {judge}, {asked})"
+            return self._not_judged(code, entry, place, test, key, bounds, names)
         if isinstance(blockers, Blockers) and code.loop is not None and code.loop.is_firm(key, bounds[1]):
             latest = self._write_latest(code, code.loop.before, blockers, key, bounds[1])
             if bounds[0] == code.loop.end and not code.loop.asks:
                 code.loop.floor = latest
             return f"{latest} <= {bounds[0]}"
         return f"not {code.constant(blockers)}.hit({key}, {', '.join(bounds)})"
+
+    def unblocked_until(self, code: Code, entry: Wired, test: p.Deadline, names: Names, end: str, due: str) -> str:
+        """Return the test that nothing has blocked a left side of an absence whose deadline has come."""
+        place = len(p.negated(test)) - 1
+        blockers = self.blockers(entry, place)
+        key = self.key(blockers, [names[v] for v in self.key_variables(entry, place)[1]])
+        low = end if test.before is None else f"{end} - {code.constant(test.before + 1)}"
+        if test.conditions:
+            return self._not_judged(code, entry, place, test, key, (low, f"{due} + 1"), names)
+        if isinstance(blockers, LooseBlockers):
+            return f"not {code.constant(blockers)}.hit({key}, {low}, {due} + 1)"
+        lines: list[str] = []
+        latest = self._write_latest(code, lines, blockers, key, f"{due} + 1")
+        code.add(lines)
+        return f"{latest} <= {low}"
+
+    def _not_judged(
+        self, code: Code, entry: Wired, place: int, test: p.Absent | p.Deadline, key: str, bounds: tuple[str, str],
+        names: Names,
+    ) -> str:  # fmt: skip
+        """Return the test that no blocker between two moments fulfils the conditions of an absence."""
+        judge, blockers = code.constant(self.judge(entry, place, test)), code.constant(self.blockers(entry, place))
+        asked = f"({''.join(f'{names[v]}, ' for v in p.asked_of_match(test))})"
+        return f"not {blockers}.hit_judged({key}, {', '.join(bounds)}, {judge}, {asked})"
 
     def undisturbed(self, code: Code, ids: str, low: str, high: str) -> str:
         """Return the test that nothing else lies in between: what no part can lie in is told for all candidates."""
@@ -188,7 +220,10 @@ class Absences:
         lines += [
             f"{latest} = {code.constant(blockers.groups)}.get({key})",
             f"if {latest} is None: {latest} = {code.constant(BEFORE_TIME)}",
-            f"elif {latest}[-1][0] < {high}: {latest} = {latest}[-1][1]",
-            f"else: {latest} = {code.constant(latest_start)}({latest}, {high})",
         ]
+        if blockers.last_only:
+            lines.append(f"else: {latest} = {latest}[-1][1]")
+        else:
+            lines.append(f"elif {latest}[-1][0] < {high}: {latest} = {latest}[-1][1]")
+            lines.append(f"else: {latest} = {code.constant(latest_start)}({latest}, {high})")
         return latest

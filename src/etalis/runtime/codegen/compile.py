@@ -14,6 +14,7 @@ from etalis.data.values import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.absences import Absences
+from etalis.runtime.codegen.deadlines.absences_until import Deadlines
 from etalis.runtime.codegen.emission import Emission
 from etalis.runtime.codegen.joins.join import Joins
 from etalis.runtime.codegen.joins.outer import OuterJoins
@@ -51,7 +52,8 @@ class Compiler:
         self.joins = Joins(
             JoinParts(base, self.stores, self.outer, storing, self.absences, self.tests, self.emission)
         )  # fmt: skip
-        self.operators = Operators(base, self.absences, self.tests, self.emission)
+        self.operators = Operators(base, self.stores, self.tests, self.emission)
+        self.deadlines = Deadlines(base, self.absences, self.tests, self.emission)
         self.outlined: dict[int, Callable[..., Any]] = {}
         self.indexes: dict[tuple[str, int], ConstantIndex] = {}
         self.takers: dict[tuple[str, int], dict[Hashable, tuple[Callable[..., Any], Text]]] = {}  # of the fast path
@@ -206,7 +208,11 @@ class Compiler:
                 self.unite(code, target, child, reader.place, names, t1, t2)
             case p.Fold() if reader.place == len(target.inputs) - 1:
                 self.operators.folds.take(code, target, names, t1, t2)
-            case p.SomeOf() | p.Repetition() | p.Fold() | p.Deadline():
+            case p.Repetition() if self.operators.repetitions.takes(target, reader.place):
+                self.operators.repetitions.take(code, target, reader.place, names, t1, t2)
+            case p.Deadline():
+                self.deadlines.wait(code, target, names, t1, t2)
+            case p.SomeOf() | p.Repetition() | p.Fold():
                 code.queues = True
                 arguments = [names[v] for v in self.operators.columns(target, reader.place)]
                 code(f"{code.constant(self.operators.method(target, reader.place))}({', '.join([*arguments, t1, t2])})")

@@ -69,17 +69,18 @@ class Conditions:
         is_open = takes_unbound(test.goal, test.inputs)
         outputs = test.outputs if is_open else (*test.outputs, *(v for v in test.inputs if v not in firm))
         slow = _with_reals(self.prepare(test, outputs, rule), test.inputs, types)
-        if test.kind != "event_multiply" and (is_open or all(v in firm for v in test.inputs)):
+        every = test.kind == "event_multiply"
+        if is_open or all(v in firm for v in test.inputs):
             times = {_START: t1, _END: t2} if timed else {}
             seconds = _seconds if timed else None
             goal = to_logic(test.goal)
-            question = PosedGoal(goal, test.inputs, test.outputs, types, test.settled, tuple(times), seconds)
+            question = PosedGoal(goal, test.inputs, test.outputs, types, test.settled, tuple(times), seconds, every)
             off = self.breaker.off, (rule, "condition", print_term(test.goal))
             if self._compiled(code, question, {**names, **times}, names, slow, off, passing):
                 return
         arguments = ", ".join([*(names[v] for v in test.inputs), *((t1, t2) if timed else ())])
         call, row = f"{code.constant(slow)}({arguments})", code.fresh("r")
-        if test.kind == "event_multiply":
+        if every:
             passing.expressions.append(f"({row} := {call})")
             passing.loops.append((row, outputs))
         elif outputs:
@@ -97,7 +98,12 @@ class Conditions:
         if compiled is None:
             return False
         text, found = compiled.write(code, given, slow, Code, off)
-        passing.expressions.append(text)
+        if question.every:
+            row = code.fresh("r")
+            passing.expressions.append(f"({row} := {text})")
+            passing.loops.append((row, tuple(question.outputs)))
+        else:
+            passing.expressions.append(text)
         names.update(found)
         return True
 

@@ -9,6 +9,7 @@ from etalis.plan import algebra as p
 from etalis.plan.explain.wording import event_text, window_text
 from etalis.runtime.codegen.fast_path.records import MISSING
 from etalis.runtime.codegen.source import GENERATED
+from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.state import NEVER
 from etalis.temporal.event import EventKind
 
@@ -31,6 +32,9 @@ class Constants:
         for key, thing in base.memory.items():
             if key == "log" or key[0] in nodes:
                 self.known[id(thing)] = "log of all events" if key == "log" else _state(nodes[key[0]], key[1])
+                if isinstance(thing, Repeater | Runner):
+                    of = thing.lefts.groups if isinstance(thing, Repeater) else thing.runs
+                    self.known[id(of)] = f"what waits in {_pattern(nodes[key[0]])}"
 
     def lines(self, objects: Sequence[Any]) -> Iterator[str]:
         """Yield a comment on each constant of a function."""

@@ -14,7 +14,7 @@ from etalis.runtime.core import Core
 from etalis.runtime.state import NEVER
 
 TEXTS = frozenset(
-    ("push", "run", "take", "unread", "release", "lapse")
+    ("push", "run", "take", "unread", "release", "lapse", "follow")
 )  # what is written here, and anew with the rules
 
 

@@ -178,6 +178,8 @@ class Heads:
             code(f"{made}.first = {raw}")
             self._hand_out(code, kinds, [raw, *more])
             self._tell_made(code, kinds, args, t1, t2)
+        if len(kinds) == 1 and kinds[0].number in code.kept and t1 == t2:
+            code.instants.add(code.kept[kinds[0].number])
         with code.block(f"elif {made}.add({raw}, {arity}):"):
             self._hand_out(code, kinds, [raw, *more])
             self._tell_made(code, kinds, args, t1, t2)
@@ -228,6 +230,9 @@ class Heads:
         if code.direct is not None:
             for line in code.direct([f"{code.constant(new_event)}({code.constant(Event)}, {raw})" for raw in raws]):
                 code(line)
+            return
+        if len(kinds) == 1 and kinds[0].number in code.kept:
+            code(f"{code.kept[kinds[0].number]} = {raws[0]}")
             return
         code.queues = True
         where = code.collects or code.constant(self.state.queue)

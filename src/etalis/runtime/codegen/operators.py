@@ -1,4 +1,4 @@
-"""Generated code around stateful operators: repetition, aggregate, deadline."""
+"""Generated code around stateful operators: repetition, aggregate, `any`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.runtime.choosing.choices import chooser
 from etalis.runtime.choosing.chooser import Chooser, Constituent
-from etalis.runtime.codegen.absences import Absences
 from etalis.runtime.codegen.aggregates.folds import Folds
 from etalis.runtime.codegen.emission import Emission
+from etalis.runtime.codegen.joins.stores import JoinStores
 from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.repetitions.repetitions import Repetitions
 from etalis.runtime.codegen.rule_code import RuleCode
-from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Slider
-from etalis.runtime.operators.base import Values
-from etalis.runtime.operators.blockers import Blockers
+from etalis.runtime.operators.base import Emit, Values
 from etalis.runtime.operators.chains import Limits
 from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
 from etalis.runtime.operators.repetition import Repeater, Runner
@@ -36,16 +35,21 @@ def _events(names: Sequence[str]) -> Callable[[Values], frozenset[int]]:
     return itemgetter(names.index("$one")) if "$one" in names else lambda _: _NO_EVENT
 
 
+def _never(*_instance: Any) -> bool:
+    raise AssertionError("generated code tests and hands on what it counts")
+
+
 class Operators:
     """Builds operators on first use; one per entry, kept with the entry's state."""
 
-    def __init__(self, base: RuleCode, absences: Absences, tests: MatchTests, emission: Emission) -> None:
+    def __init__(self, base: RuleCode, stores: JoinStores, tests: MatchTests, emission: Emission) -> None:
         self.base = base
-        self.absences = absences
+        self.stores = stores
         self.tests = tests
         self.emission = emission
         self.built: dict[int, Any] = {}
         self.folds = Folds(self)
+        self.repetitions = Repetitions(self)
 
     def columns(self, entry: Wired, place: int) -> tuple[str, ...]:
         """Return the variables an operator's input brings."""
@@ -57,7 +61,7 @@ class Operators:
         if isinstance(operator, Chooser):
             return partial(operator.receive, place)
         single = len(p.children(entry.node)) == 1
-        taker = operator.on_element if single and not isinstance(operator, Waiter) else operator.on_left
+        taker = operator.on_element if single else operator.on_left
         return operator.on_element if place == 1 else taker  # type: ignore[no-any-return]
 
     def operator(self, entry: Wired) -> Any:
@@ -70,8 +74,6 @@ class Operators:
             kept = self.base.remember(entry, "operator", lambda: fresh)
             if kept is not fresh and not isinstance(kept, Slider):
                 kept.emit = fresh.emit
-                if isinstance(kept, Waiter):
-                    kept.judge, kept.stage = fresh.judge, fresh.stage
                 if isinstance(kept, Repeater):
                     kept.check = fresh.check
             self.built[id(entry)] = kept
@@ -87,8 +89,6 @@ class Operators:
                 return self.folds.slider(entry, entry.node)
             case p.Fold():
                 return self.folds.openers.folder(entry, entry.node)
-            case p.Deadline():
-                return self._waiter(entry, entry.node)
         raise AssertionError(entry.node)
 
     def columns_out(self, entry: Wired) -> tuple[str, ...]:
@@ -123,23 +123,6 @@ class Operators:
         return Chooser(
             count=node.count, constituents=constituents, combine=chooser(out, exports, node.count),
             emit=self.emission.emitter(entry, out), event=lambda: state.current, keep=self.keep(node),
-        )  # fmt: skip
-
-    def _waiter(self, entry: Wired, node: p.Deadline) -> Waiter:
-        blockers = self.absences.blockers(entry, len(p.negated(node)) - 1)
-        exports = node.left.exports
-        keys = self.absences.key_variables(entry, len(p.negated(node)) - 1)[1]
-        pick = picker(exports, keys)
-        scalar = len(keys) == 1 and isinstance(blockers, Blockers)
-        key: Callable[[Values], Any] = (lambda values: pick(values)[0]) if scalar else pick
-        emit = self.emission.emitter(entry, exports)
-        schedule = self.base.state.schedule
-        place = len(p.negated(node)) - 1
-        return Waiter(
-            duration=node.duration, blockers=blockers, key=key, emit=emit, schedule=schedule, place=entry.key,
-            judge=self.absences.judge(entry, place, node) if node.conditions else None,
-            after=node.after, stage=self.base.stages.get(id(node), 0),
-            asked=picker(exports, p.asked_of_match(node)),
         )  # fmt: skip
 
     def keep(self, node: p.Node) -> int | None:
@@ -177,12 +160,18 @@ class Operators:
         return Repeater(
             policy=node.policy, limits=self._limits(entry, node, (*node.shared, *left)),
             shared=sharer(left, element, node.shared),
-            combine=combiner(out, left, element), check=self.emission.checker(entry, out),
-            emit=self.emission.emitter(entry, out), left_key=picker(left, firm), element_key=picker(element, firm),
+            combine=combiner(out, left, element), check=self._check(entry, out),
+            emit=self._emit(entry, out), left_key=picker(left, firm), element_key=picker(element, firm),
             repeats=repeater(left), parents=parents(left), keep=self.keep(node), marked="$ids" in element,
             event=self._event(entry), needs_first="$last" in out, rope_of=rope_of(element),
             waiting_rope=waiting_rope(left),
         )  # fmt: skip
+
+    def _check(self, entry: Wired, out: tuple[str, ...]) -> Emit:
+        return self.emission.checker(entry, out) if self.repetitions.shape(entry) is None else _never
+
+    def _emit(self, entry: Wired, out: tuple[str, ...]) -> Emit:
+        return self.emission.emitter(entry, out) if self.repetitions.shape(entry) is None else _never
 
     def _event(self, entry: Wired) -> Callable[[], int] | None:
         """Return what tells the event being offered, where it may replace its own partner."""
@@ -201,7 +190,7 @@ class Operators:
 
         return Runner(
             policy=node.policy, limits=limits, shared=picker(element, node.shared),
-            emit=self.emission.emitter(entry, out),
+            emit=self._emit(entry, out),
             export=export, window=self.keep(node), rope_of=rope_of(element),
             ids_of=None if ids is None else itemgetter(ids),
         )  # fmt: skip

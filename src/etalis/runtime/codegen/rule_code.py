@@ -45,6 +45,7 @@ class RuleCode:
         self.levels = levels  # of outer joins, by the ids of their nodes
         self.stages = stages  # of what falls due, likewise
         self.joint = False  # whether events of several kinds may come as one arrival
+        self.corrects = False  # whether what has happened is run again, corrected
         self.told = sys.maxsize  # elements of an aggregate that a match tells
         self._typing: Typing | None = None
         self._types: dict[int, Mapping[str, str]] = {}

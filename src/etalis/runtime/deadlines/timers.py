@@ -154,8 +154,16 @@ class Timers:
         found = sorted(timers, key=_place)
         for lane in self.lanes:
             lane.clear()
-        self.heap[:] = found
+        self.heap.clear()
+        for timer in found:
+            self._home(timer).append(timer)
         self._look()
+
+    def _home(self, timer: Timer) -> Lane | list[Timer]:
+        """Return where a timer stands among others that come in order: the lane of such, or the heap."""
+        due, back, sequence, *_ = timer
+        stage, after = divmod(due + back, STAGE)
+        return self._known.get((after, sequence >> LEVELS, stage), self.heap)
 
     def _look(self) -> None:
         first = self.first()

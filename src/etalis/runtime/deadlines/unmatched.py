@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
-from etalis.runtime.deadlines.timers import LEVELS, STAGE, Lane, Timers
+from etalis.runtime.deadlines.timers import STAGE, Lane, Timers
 from etalis.runtime.operators.store import Instance, Store, held_in
 
 LEAST_TRIM = 64
@@ -49,10 +49,6 @@ class Unmatched:
     def since(self, moment: int) -> int:
         """Return since when an instance waits, as timers tell it: those of later stages come later."""
         return moment - self.stage * STAGE
-
-    def first_number(self) -> int:
-        """Return what is added to the sequence of a timer."""
-        return self.level << LEVELS
 
     def awaits(self, payload: Waiting) -> bool:
         """Tell whether an instance has no partner so far."""

@@ -58,7 +58,7 @@ class Shelf(Generic[W]):
         group = self.groups.setdefault(key, [])
         group.append(item)
         if len(group) > 1 and rank(group[-2]) > rank(item):
-            group.sort(key=rank)
+            self.groups[key] = sorted(group, key=rank)
         if self.keep is not None:
             self.fifo.append((rank(item)[0], key))
             self.expire(rank(item)[0])
@@ -77,4 +77,8 @@ class Shelf(Generic[W]):
         limit = now - self.keep
         while self.fifo and self.fifo[0][0] < limit:
             old = self.fifo.popleft()[1]
-            self.keep_only(old, [x for x in self.group(old) if rank(x)[0] >= limit])
+            group = self.groups.get(old)
+            while group and rank(group[0])[0] < limit:
+                del group[0]
+            if group is not None and not group:
+                del self.groups[old]

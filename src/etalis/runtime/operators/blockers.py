@@ -19,21 +19,28 @@ LEAST_TRIM = 64
 class Blockers:
     """Occurrences of one negated pattern, by the values it shares with the left side.
 
-    `keep`: how long one can matter (None: for ever). `first_only`: only the earliest end of a key is ever asked for.
+    `keep`: how long one can matter (None: for ever). `first_only`: only the earliest end of a key is ever asked for;
+    `last_only`: only when the last began is, so that a key need not stand in the queue for each of them.
     `watched`: a store of left sides with the same key; what arrives while none waits there can block nothing.
     """
 
-    __slots__ = ("fifo", "first_only", "groups", "keep", "watched")
+    __slots__ = ("fifo", "first_only", "groups", "keep", "last_only", "watched")
 
-    def __init__(self, keep: int | None, first_only: bool, watched: dict[Any, Any] | None) -> None:
+    def __init__(
+        self, keep: int | None, first_only: bool, watched: dict[Any, Any] | None, last_only: bool = False
+    ) -> None:
         self.groups: dict[Any, list[tuple[int, int]]] = {}
         self.keep = keep
         self.first_only = first_only
+        self.last_only = last_only
         self.watched = watched
         self.fifo = Fifo()
 
     def expire(self, now: int) -> None:
         """Let go what can block nothing that ends at a moment or later."""
+        if self.last_only and self.keep is not None:
+            for key in [key for key, group in self.groups.items() if group[-1][0] < now - self.keep]:
+                del self.groups[key]
         self._expire(now, len(self.fifo))
 
     def expire_lot(self, now: int) -> None:
@@ -52,7 +59,9 @@ class Blockers:
                 return
             self.fifo.popleft()
             group = self.groups.get(old)
-            if group is not None:
+            if group is not None and self.last_only and group[-1][0] >= limit:
+                self.fifo.append((now, old))
+            elif group is not None:
                 del group[: bisect_left(group, (limit,))]
                 if not group:
                     del self.groups[old]

@@ -19,32 +19,67 @@ from etalis.runtime.operators.chains import (
     first_of,
     lengthen,
 )
-from etalis.runtime.operators.store import Token
+from etalis.runtime.operators.store import LONG, Token
 from etalis.temporal.policy import Policy
 from etalis.temporal.rope import Rope, RunRope, SeveralRopes
 
+NO_IDS: frozenset[int] = frozenset()
 ReadLimits = Callable[[Values], Limits | None]
 
 
 class Left:
-    """What a repetition counts after, with its counts per values of the shared variables."""
+    """What a repetition counts after, with its counts per values of the shared variables.
 
-    __slots__ = ("chains", "counts", "elements", "end", "logs", "replaced_by", "start", "token", "values")
+    What few need is made when it is asked for: `tied` is the token, `counted` are the counts, `noted` is the rest.
+    """
 
-    def __init__(self, values: Values, start: int, end: int, parents: tuple[Token, ...]) -> None:
+    __slots__ = ("counted", "end", "noted", "parents", "replaced_by", "start", "tied", "values")
+
+    def __init__(self, values: Values, start: int, end: int, parents: tuple[Token, ...] = ()) -> None:
         self.values = values
         self.start = start
         self.end = end
-        self.token = Token(self, parents)
+        self.parents = parents
+        self.tied: Token | None = None
+        self.counted: dict[Values, list[int]] | None = None
+        self.noted: Noted | None = None
         self.replaced_by: int | None = None
-        self.counts: dict[Values, list[int]] = {}
-        self.chains: dict[Values, list[ChainEnd]] = {}
-        self.elements: dict[Values, list[tuple[int, Values]]] = {}
-        self.logs: dict[Values, RunLog] = {}  # where contributing inputs are kept
+
+    @property
+    def token(self) -> Token:
+        """What is consumed with its matches."""
+        if self.tied is None:
+            self.tied = Token(None, self.parents)
+        return self.tied
+
+    @property
+    def counts(self) -> dict[Values, list[int]]:
+        """How many were counted, since when, and until when."""
+        if self.counted is None:
+            self.counted = {}
+        return self.counted
+
+    @property
+    def notes(self) -> Noted:
+        """What was noted of the elements."""
+        if self.noted is None:
+            self.noted = Noted()
+        return self.noted
 
     def stretch(self, key: Values, first: int, values: Values, marked: bool) -> list[Values]:
         """Return the elements counted from a start on, where their marks are asked for; else the last alone."""
-        return [x for start, x in self.elements[key] if start >= first] if marked else [values]
+        return [x for start, x in self.notes.elements[key] if start >= first] if marked else [values]
+
+
+class Noted:
+    """What is noted of the elements after a left side, per values of the shared variables."""
+
+    __slots__ = ("chains", "elements", "logs")
+
+    def __init__(self) -> None:
+        self.chains: dict[Values, list[ChainEnd]] = {}
+        self.elements: dict[Values, list[tuple[int, Values]]] = {}
+        self.logs: dict[Values, RunLog] = {}  # where contributing inputs are kept
 
     def log(self, key: Values) -> RunLog:
         """Return what was noted of the elements of a group."""
@@ -106,7 +141,7 @@ class Repeater:
 
     def _is_there(self, left: Left) -> bool:
         replaced = left.replaced_by
-        return left.token.alive and (replaced is None or self.event is None or replaced == self.event())
+        return is_usable(left) and (replaced is None or self.event is None or replaced == self.event())
 
     def on_element(self, *instance: Any) -> None:
         """Offer one element to the left sides that the policy selects."""
@@ -140,7 +175,7 @@ class Repeater:
             first = self._continued(left, key, start, limits)
         first = start if first is None else first
         if self.marked:
-            left.elements.setdefault(key, []).append((start, values))
+            left.notes.elements.setdefault(key, []).append((start, values))
         taken = left.stretch(key, first, values, self.marked)
         passes = self.check(*self.combine(left, values, left.token, first, taken, None), left.start, end)
         return (left, limits, key, first) if passes else None
@@ -149,10 +184,10 @@ class Repeater:
         self, left: Left, key: Values, values: Values, start: int, end: int, limits: Limits
     ) -> int | None:  # fmt: skip
         """Return where the chains begin that this element completes; any one element is a `star_times`."""
-        log = None if self.rope_of is None else left.log(key)
+        log = None if self.rope_of is None else left.notes.log(key)
         first: int | None = start
         if limits != (1, None) or self.needs_first:
-            first = first_of(extend_chains(left.chains.setdefault(key, []), start, end, limits, log), limits)
+            first = first_of(extend_chains(left.notes.chains.setdefault(key, []), start, end, limits, log), limits)
         if log is not None and self.rope_of is not None:
             log.add(start, end, self.rope_of(values))
         return first
@@ -167,13 +202,13 @@ class Repeater:
         left, limits, key, _ = candidate
         least, most = limits
         if not self.policy.restricts:
-            return key not in left.chains or first_of(left.chains[key][-1][2], limits) is not None
+            return key not in left.notes.chains or first_of(left.notes.chains[key][-1][2], limits) is not None
         if key in left.counts and self._continued(left, key, start, limits) is None:
             return False
         if self.rope_of is not None:
             if key not in left.counts:
-                left.logs[key] = RunLog()
-            left.log(key).add(start, end, self.rope_of(values))
+                left.notes.logs[key] = RunLog()
+            left.notes.log(key).add(start, end, self.rope_of(values))
         count = left.counts.setdefault(key, [0, start, end])
         count[0] += 1
         count[2] = end
@@ -186,7 +221,7 @@ class Repeater:
         if self.rope_of is None:
             return None
         left, limits, key, _ = found
-        log = left.log(key)
+        log = left.notes.log(key)
         is_chain = not self.policy.restricts and limits[1] is not None
         told = log.chain(limits) if is_chain else log.all()
         before = told[0][told[1]][0] if is_chain else log.earliest
@@ -194,7 +229,7 @@ class Repeater:
 
     def _emit_together(self, complete: list[Candidate], values: Values, end: int) -> None:
         latest, _, _, first = complete[-1]
-        token = Token(latest, tuple(c[0].token for c in complete))
+        token = Token(latest.token.origin, tuple(c[0].token for c in complete))
         taken = [x for left, _, key, start in complete for x in left.stretch(key, start, values, self.marked)]
         rope = _several([self._rope(c) for c in complete])
         self.emit(*self.combine(latest, values, token, first, taken, rope), min(c[0].start for c in complete), end)
@@ -205,17 +240,24 @@ def _several(ropes: list[Rope]) -> Rope:
 
 
 class Run:
-    """A repetition in the making that stands alone."""
+    """A repetition in the making that stands alone; `tied` is its token, if anyone has asked for it."""
 
-    __slots__ = ("end", "ids", "log", "number", "start", "token")
+    __slots__ = ("end", "ids", "log", "number", "start", "tied")
 
     def __init__(self, start: int, end: int) -> None:
         self.number = 1
         self.start = start
         self.end = end
-        self.token = Token(self)
-        self.ids: frozenset[int] = frozenset()
+        self.tied: Token | None = None
+        self.ids: frozenset[int] = NO_IDS
         self.log: RunLog | None = None  # where contributing inputs are kept
+
+    @property
+    def token(self) -> Token:
+        """What is consumed with its matches."""
+        if self.tied is None:
+            self.tied = Token(None)
+        return self.tied
 
 
 Complete = tuple[Run, Slice | None]
@@ -256,7 +298,7 @@ class Runner:
         found = take(key, values, start, end, limits)
         if self.policy.select == "together" and found:
             runs = [run for run, _ in found]
-            token = Token(runs[-1], tuple(r.token for r in runs))
+            token = Token(runs[-1].token.origin, tuple(r.token for r in runs))
             ids = frozenset[int]().union(*(r.ids for r in runs))
             rope = _several([self._rope(told, limits) for _, told in found])
             self.emit(*self.export(values, token, ids, rope), min(r.start for r in runs), end)
@@ -317,7 +359,7 @@ class Runner:
         return run.log
 
     def _ids(self, values: Values) -> frozenset[int]:
-        return frozenset() if self.ids_of is None else self.ids_of(values)
+        return NO_IDS if self.ids_of is None else self.ids_of(values)
 
     def _stretch(self, elements: list[tuple[int, int, Values]], first: int) -> frozenset[int]:
         """Return the part events of all elements from a start on: which of them a chain took is not told apart."""
@@ -325,7 +367,7 @@ class Runner:
 
     def _extend(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Complete]:
         least, most = limits
-        runs = [r for r in self.runs.get(key, ()) if r.token.alive]
+        runs = [r for r in self.runs.get(key, ()) if is_usable(r)]
         runs = [r for r in runs if self.window is None or end - r.start <= self.window]
         chosen = select(self.policy, [r for r in sorted(runs, key=rank) if r.end < start])
         for run in chosen:
@@ -333,6 +375,8 @@ class Runner:
         chosen = chosen or [Run(start, end)]
         runs = [r for r in runs if r not in chosen] + [r for r in chosen if r.number != most]
         self.runs[key] = runs
+        if not runs:
+            del self.runs[key]
         found = []
         for run in chosen:
             run.ids |= self._ids(values)
@@ -340,6 +384,91 @@ class Runner:
             if run.number >= least:
                 found.append((run, None if log is None else log.all()))
         return found
+
+
+def is_usable(x: Left | Run) -> bool:
+    """Tell whether nothing that was counted has been consumed."""
+    return x.tied is None or x.tied.alive
+
+
+# What generated code asks for where there is more than the usual.
+
+Lefts = dict[Values, Any]  # a list of left sides in order of rank, a long one a deque
+
+
+def shelve(groups: Lefts, key: Values, group: Any, left: Left, newest: bool) -> None:
+    """Let a left side wait among others of its key, or in their place if they are older."""
+    if newest:
+        if not any(is_usable(other) and rank(other) > rank(left) for other in group):
+            groups[key] = [left]
+        return
+    if rank(group[-1]) > rank(left):
+        group = groups[key] = sorted([*group, left], key=rank)
+    else:
+        group.append(left)
+    if len(group) >= LONG and type(group) is list:
+        groups[key] = deque(group)
+
+
+def _is_held(left: Left, limit: int | None) -> bool:
+    return is_usable(left) and (limit is None or left.start >= limit)
+
+
+def let_go(groups: Lefts, key: Values, limit: int | None) -> None:
+    """Drop the left sides of a key that can no longer be used."""
+    group = groups[key]
+    count = len(group)
+    while group and not _is_held(group[0], limit):
+        del group[0]
+    while group and not _is_held(group[-1], limit):
+        del group[-1]
+    if len(group) == count:
+        rest = [left for left in group if _is_held(left, limit)]
+        groups[key] = deque(rest) if len(rest) >= LONG else rest
+    elif not group:
+        del groups[key]
+
+
+def find_earliest(groups: Lefts, key: Values, limit: int | None) -> Left | None:
+    """Return the first left side of a key that can be used; drop those before it."""
+    group = groups[key]
+    while group and not _is_held(group[0], limit):
+        del group[0]
+    if group:
+        found: Left = group[0]
+        return found
+    del groups[key]
+    return None
+
+
+def find_latest(groups: Lefts, key: Values, before: int, limit: int | None) -> Left | None:
+    """Return the last left side of a key that can be used and ended before a moment; drop those that cannot."""
+    group = groups[key]
+    while group and not _is_held(group[-1], limit):
+        del group[-1]
+    if not group:
+        del groups[key]
+        return None
+    found: Left
+    for found in reversed(group):
+        if found.end < before and _is_held(found, limit):
+            return found
+    return None
+
+
+def next_run(runs: dict[Values, list[Run]], key: Values, latest: bool, before: int, limit: int | None) -> Run | None:
+    """Return the run of a key that goes on, which becomes the last of them; drop those that cannot be used."""
+    group = [run for run in runs[key] if is_usable(run) and (limit is None or run.start >= limit)]
+    candidates = sorted([run for run in group if run.end < before], key=rank)
+    found = None
+    if candidates:
+        found = candidates[-1 if latest else 0]
+        group.append(group.pop(next(i for i, run in enumerate(group) if run is found)))
+    if group:
+        runs[key] = group
+    else:
+        del runs[key]
+    return found
 
 
 def _keep_started(table: dict[Values, list[Any]], key: Values, limit: int, start: Callable[[Any], int]) -> None:

@@ -219,18 +219,24 @@ def count_instances(store: Store) -> int:
 
 
 class Token:
-    """Says whether what a repetition counted after (`origin`) may still be used; consumed, it takes parents along.
+    """Says whether what a repetition counted after may still be used; consumed, it takes parents along.
 
-    `number` is what snapshots call it, 0 before the first one.
+    `of` is the token of what it comes from, None where that is its own. `number` is what snapshots call it, 0 before
+    the first one.
     """
 
-    __slots__ = ("alive", "number", "origin", "parents")
+    __slots__ = ("alive", "number", "of", "parents")
 
-    def __init__(self, origin: object, parents: tuple[Token, ...] = ()) -> None:
+    def __init__(self, of: Token | None, parents: tuple[Token, ...] = ()) -> None:
         self.alive = True
         self.number = 0
-        self.origin = origin
+        self.of = of
         self.parents = parents
+
+    @property
+    def origin(self) -> Token:
+        """The token of what it comes from."""
+        return self if self.of is None else self.of
 
     def kill(self) -> None:
         """Consume the whole."""
@@ -263,10 +269,9 @@ def waits(instances: Sequence[Instance], instance: Instance, once: Once) -> bool
     token = instance[place]
     if token is None:
         return False
-    values = instance[:count]
+    values, origin = instance[:count], token.origin
     return any(
-        other[place] is not None and other[place].origin is token.origin and other[:count] == values
-        for other in instances
+        other[place] is not None and other[place].origin is origin and other[:count] == values for other in instances
     )
 
 

@@ -18,7 +18,7 @@ from etalis.runtime.operators.chains import RunLog
 from etalis.runtime.operators.gathering import ArrivalStore
 from etalis.runtime.operators.mixed_window import window_of
 from etalis.runtime.operators.partition_state import Table
-from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner
+from etalis.runtime.operators.repetition import Left, Noted, Repeater, Run, Runner
 from etalis.runtime.operators.running import Running
 from etalis.runtime.operators.store import LONG, Newest, Token
 from etalis.runtime.snapshot.file import Columns
@@ -39,7 +39,6 @@ class Tokens:
         self.count = count
         self.pieces = RopePieces()
         self._known: dict[int, Token] = {}
-        self._owners: dict[int, Left | Run] = {}
 
     def number(self, x: Any) -> int:
         """Return the number of a piece, or of a token; those of its origin and its parents are known then, too."""
@@ -53,7 +52,7 @@ class Tokens:
                     self.count += 1
                     found.number = self.count
                 self._known[found.number] = found
-                waiting += (*found.parents, _origin(found))
+                waiting += (*found.parents, found.origin)
         return x.number
 
     def rows(self) -> Columns:
@@ -62,7 +61,7 @@ class Tokens:
         return [
             [number for number, _ in known],
             [int(token.alive) for _, token in known],
-            [_origin(token).number for _, token in known],
+            [token.origin.number for _, token in known],
             [tuple(parent.number for parent in token.parents) for _, token in known],
         ]
 
@@ -78,24 +77,10 @@ class Tokens:
         for number, _, _, parents in zip(*columns, strict=True):
             self._known[number].parents = tuple(map(self.find, parents))
 
-    def own(self, number: int, owner: Left | Run) -> Token:
-        """Return the token of what a repetition counts after."""
-        self._owners[number] = owner
-        return self._known[number]
-
     def settle(self, columns: Sequence[Sequence[Any]]) -> None:
         """Say what every token comes from; of what is gone, only that it was one and the same."""
         for number, _, origin, _ in zip(*columns, strict=True):
-            if origin not in self._owners:
-                gone = self._owners[origin] = Left((), 0, 0, ())
-                gone.token = self.find(origin)
-            self.find(number).origin = self._owners[origin]
-
-
-def _origin(token: Token) -> Token:
-    """Return the token of what another one comes from."""
-    assert isinstance(token.origin, Left | Run)
-    return token.origin.token
+            self.find(number).of = None if origin == number else self.find(origin)
 
 
 class Form(NamedTuple):
@@ -109,9 +94,11 @@ class Form(NamedTuple):
 def _left(flat: Flat, tokens: Tokens) -> Left:
     start, end, token, replaced, counts, chains, elements, logs, *values = flat
     left = Left(tuple(values), start, end, ())
-    left.token = tokens.own(token, left)
-    left.replaced_by, left.counts, left.chains, left.elements = replaced, counts, chains, elements
-    left.logs = {key: RunLog.of(*log) for key, log in logs.items()}
+    left.tied = tokens.find(token)
+    left.replaced_by, left.counted = replaced, counts or None
+    if chains or elements or logs:
+        left.notes.chains, left.notes.elements = chains, elements
+        left.notes.logs = {key: RunLog.of(*log) for key, log in logs.items()}
     return left
 
 
@@ -140,13 +127,14 @@ def _run(flat: Flat, tokens: Tokens) -> Run:
     start, end, number, token, ids, log = flat
     run = Run(start, end)
     run.number, run.ids, run.log = number, ids, None if log is None else RunLog.of(*log)
-    run.token = tokens.own(token, run)
+    run.tied = tokens.find(token)
     return run
 
 
 def _apart_left(x: Left) -> Flat:
-    logs = {key: _apart_log(log) for key, log in x.logs.items()}
-    return x.start, x.end, x.token, x.replaced_by, x.counts, x.chains, x.elements, logs, *x.values
+    noted = x.noted or Noted()
+    logs = {key: _apart_log(log) for key, log in noted.logs.items()}
+    return x.start, x.end, x.token, x.replaced_by, x.counted or {}, noted.chains, noted.elements, logs, *x.values
 
 
 def _apart_run(x: Run) -> Flat:
@@ -170,10 +158,14 @@ def _gather(items: list[Flat]) -> Any:
     return deque(items) if len(items) >= LONG else items
 
 
+def _gather_lefts(items: list[Any]) -> Any:
+    return deque(items) if len(items) >= LONG else items
+
+
 FORMS: Mapping[str, Form] = {
     "instances": Form(lambda x: x, lambda flat, _: flat, _gather),
     "plain": Form(lambda x: x, lambda flat, _: flat),
-    "left": Form(_apart_left, lambda flat, t: _left((*flat[:2], flat[2].number, *flat[3:]), t)),
+    "left": Form(_apart_left, lambda flat, t: _left((*flat[:2], flat[2].number, *flat[3:]), t), _gather_lefts),
     "run": Form(_apart_run, lambda flat, t: _run((*flat[:3], flat[3].number, *flat[4:]), t)),
     "first": Form(
         lambda x: (*_apart_run(x[0]), x[1]),

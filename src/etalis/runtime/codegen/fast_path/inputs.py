@@ -254,6 +254,23 @@ class ReleaseOutput:
         return [*first, f"out.extend({several})"]
 
 
+class FollowOutput:
+    """What follows from an event that a rule has made: reported events are gathered in `out` as they are."""
+
+    done = ""
+
+    def __init__(self) -> None:
+        self.code = Code(["raw", "out"])
+
+    def own(self, events: list[str]) -> list[str]:
+        """Return the lines that gather events."""
+        return [f"out.append({event})" for event in events]
+
+    def all_of(self, several: str, first: Sequence[str] = ()) -> list[str]:
+        """Return the lines that gather a tuple of events, after others."""
+        return [*first, f"out.extend({several})"]
+
+
 EventInput: TypeAlias = PushInput | RunInput
 Taker: TypeAlias = EventInput | CallInput
-MatchOutput: TypeAlias = PushInput | RunInput | ReleaseOutput
+MatchOutput: TypeAlias = PushInput | RunInput | ReleaseOutput | FollowOutput

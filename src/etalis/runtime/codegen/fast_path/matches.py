@@ -15,6 +15,7 @@ from etalis.plan.bindings import NodeShape
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
+from etalis.runtime.codegen.fast_path.rounds import MOST_LEAVES, Rounds, multiplies
 from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.ruleset import RuleSet
@@ -22,8 +23,6 @@ from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import Raw, sort_round
 
 Kind = tuple[str, int]
-
-MOST_LEAVES = 24  # that are written into one function
 
 
 class EventOffer:
@@ -45,16 +44,21 @@ class EventOffer:
             if isinstance(leaf.node, p.Source):
                 self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
         self.are_few = sum(map(len, self.leaves.values())) <= MOST_LEAVES
+        self.rounds = Rounds(self, run_loop)
 
     def write(self, output: MatchOutput, kind: Kind) -> None:
         """Write that an event is offered, and what that causes handed out: at once, where nothing else follows."""
+        if self.rounds.are_followed(kind):
+            self.rounds.write(output, kind)
+            output.code(output.done)
+            return
         code, leaves, top = output.code, self.leaves.get(kind, []), len(output.code.lines)
         heads = self.heads_of(leaves) if self.are_few or self.reacting is not None else []
-        following = [rule for rule in heads if self.follows(rule)] if self._is_written(kind) else heads
+        following = [rule for rule in heads if self.follows(rule)] if self.is_written(kind) else heads
         makers = [leaf for leaf in leaves if not _only_waits(self.compiler, leaf)] if self.are_few else []
         is_one = len(makers) == 1 and _ends_there(self.compiler, makers[0]) and all(map(self._only_reacts, following))
         reacts = any(rule.head.hidden for rule in heads) or (is_one and bool(following))
-        is_last = self._is_written(kind) and (is_one or not following)
+        is_last = self.is_written(kind) and (is_one or not following)
         is_one = is_one and is_last
         is_at_once = is_one and makers[0] is leaves[-1] and not (self.passes_time or reacts)
         kept = [code.fresh("m")] if is_one and not is_at_once else []
@@ -99,17 +103,17 @@ class EventOffer:
         leaves = [leaf for rule in following for leaf in self.leaves.get(rule.head.kind, ())]
         return sum(rule.head.hidden for rule in (*heads, *self.heads_of(leaves)))
 
-    def offer(self, code: Code, kind: Kind) -> None:
-        """Write that an instant is offered to the leaves of its kind, or counted as one that no rule reads."""
-        parameters, process = places(kind[1]), self.rules.processors.get(kind)
+    def offer(self, code: Code, kind: Kind, args: Sequence[str] | None = None, t1: str = "t") -> None:
+        """Write that an event is offered to the leaves of its kind, or counted as one that no rule reads."""
+        parameters, process = places(kind[1]) if args is None else args, self.rules.processors.get(kind)
         if self.rules.log is not None:
             code(f"{code.constant(self.rules.log_event)}({code.constant(kind[0])}, {kind[1]}, t, t)")
         if process is None:
             code(f"{code.constant(self.rules.evidence.unread)}[{code.constant(kind)}] += 1")
-        elif self._is_written(kind):
+        elif args is not None or self.is_written(kind):
             code.begin_event()
             for leaf in self.leaves[kind]:
-                self.compiler.offer(code, leaf, parameters, "t", "t")
+                self.compiler.offer(code, leaf, parameters, t1, "t")
         else:
             rope = [code.rope] if self.rules.traced else []
             self._call(code, kind, process, f"({', '.join(['t', 't', 'None', *parameters, *rope])})")
@@ -167,7 +171,7 @@ class EventOffer:
             for reader in waiting.pop().readers:
                 if reader.kind == "head":
                     found.append(reader.target)
-                elif id(reader.target) not in seen:
+                elif id(reader.target) not in seen and not _waits_until_due(reader):
                     seen.add(id(reader.target))
                     waiting.append(reader.target)
         return found
@@ -183,7 +187,7 @@ class EventOffer:
         """Tell whether the events of a rule are reported, and come to reactions alone, as they are."""
         rules, kind = self.rules, rule.head.kind
         alike = [leaf for leaf in self.leaves.get(kind, ()) if all(_is_reaction(r) for r in leaf.readers)]
-        written = self._is_written(kind) and len(alike) == len(self.leaves.get(kind, ()))
+        written = self.is_written(kind) and len(alike) == len(self.leaves.get(kind, ()))
         return written and rules.log is None and rules.heads.kind(rule).reported is True
 
     def _offer_to_reactions(self, code: Code, kind: Kind, args: Sequence[str], t1: str, t2: str) -> None:
@@ -191,7 +195,7 @@ class EventOffer:
         for leaf in self.leaves.get(kind, ()):
             self.compiler.offer(code, leaf, args, t1, t2)
 
-    def _is_written(self, kind: Kind) -> bool:
+    def is_written(self, kind: Kind) -> bool:
         """Tell whether the leaves of a kind are all that its events come to, and few enough to be in the text."""
         return self.are_few and kind not in self.rules.learned and kind not in self.rules.spied
 
@@ -205,6 +209,11 @@ def _keep(name: str, events: list[str]) -> list[str]:
     return [f"{name} = ({''.join(f'{event}, ' for event in events)})"]
 
 
+def _waits_until_due(reader: WiredReader) -> bool:
+    """Tell whether what comes to a reader makes a match when time passes, and none before."""
+    return isinstance(reader.target.node, p.Deadline) and reader.kind == "input"
+
+
 def _only_waits(compiler: Compiler, entry: Wired) -> bool:
     """Tell whether matches of an entry make none at once: they wait, or block."""
     for reader in entry.readers:
@@ -215,15 +224,24 @@ def _only_waits(compiler: Compiler, entry: Wired) -> bool:
                 continue
             case _, p.Filter() | p.Union() if _only_waits(compiler, reader.target):
                 continue
+            case _, p.Repetition(left=left) if _counts_from(left, reader) or _only_waits(compiler, reader.target):
+                continue
+            case _, p.Deadline():
+                continue
         return False
     return True
+
+
+def _counts_from(left: p.Node | None, reader: WiredReader) -> bool:
+    """Tell whether what a reader takes is what a repetition counts after."""
+    return left is not None and reader.place == 0
 
 
 def _repeats(entry: Wired) -> bool:
     """Tell whether an event makes several matches of a single one, each of which would gather a list of its own."""
     targets = [reader.target for reader in entry.readers if reader.kind != "head"]
     several = [target for target in targets if isinstance(target.node, p.Filter | p.Union)]
-    return any(_multiplies(p.tests(target.node)) or _repeats(target) for target in several)
+    return any(multiplies(p.tests(target.node)) or _repeats(target) for target in several)
 
 
 def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
@@ -246,24 +264,26 @@ def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
                 is_stored = compiler.stores.retention(target, reader.place) != NEVER_STORED
                 leaves_last = policy.keep == "unmatched" or not is_stored
                 single = policy.select in ("earliest", "latest") and leaves_last
-                if not single or _multiplies(tests) or (probes and probed):
+                if not single or multiplies(tests) or (probes and probed):
                     return False
                 probed = probed or probes
             case p.Filter(tests=tests):
-                if _multiplies(tests):
+                if multiplies(tests):
                     return False
+            case p.Repetition(left=left) if _counts_from(left, reader):
+                return True
+            case p.Repetition(tests=tests):
+                if multiplies(tests) or probed or not compiler.operators.repetitions.makes_one(target):
+                    return False
+                probed = True
             case p.Fold(opener=None, tests=tests):
-                if _multiplies(tests) or probed:
+                if multiplies(tests) or probed:
                     return False
             case p.Union():
                 pass
             case _:
                 return False
         entry = target
-
-
-def _multiplies(tests: tuple[p.Test, ...]) -> bool:
-    return any(isinstance(t, p.GoalTest) and t.kind == "event_multiply" for t in tests)
 
 
 def _plain_heads(entry: Wired) -> bool:

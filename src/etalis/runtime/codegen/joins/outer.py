@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappush
 
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
+from etalis.runtime.codegen.deadlines.timer import write_timer
 from etalis.runtime.codegen.emission import Deliver
 from etalis.runtime.codegen.joins.stores import JoinStores
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.ropes import together, write_choice
 from etalis.runtime.codegen.rule_code import Names, RuleCode
 from etalis.runtime.codegen.source import Code, tuple_of
-from etalis.runtime.deadlines.timers import STAGE
 from etalis.runtime.deadlines.unmatched import Unmatched
 
 
@@ -68,23 +67,11 @@ class OuterJoins:
         unmatched, state = self.unmatched(entry), self.base.state
         due = t2
         if unmatched.window is not None:
-            due = code.fresh("t")
+            due = code.fresh("d")
             code(f"{due} = {t1} + {code.constant(unmatched.window)}")
-        shared, timers = code.constant(state), code.constant(state.timers)
-        number = f"{shared}.sequence"
-        if unmatched.level:
-            number = f"{number} + {code.constant(unmatched.first_number())}"
-        code(f"{shared}.sequence += 1")
         since = t1 if unmatched.by_start else t2
-        if unmatched.stage:
-            since = f"({since} - {code.constant(unmatched.stage * STAGE)})"
-        timer = f"({due}, -{since}, {number}, {code.constant(unmatched)}, ({key}, {instance}), {shared}.tag)"
         lane = unmatched.lane() if t1 == t2 else None
-        if lane is None:
-            code(f"{code.constant(heappush)}({code.constant(state.timers.heap)}, {timer})")
-        else:
-            code(f"{code.constant(lane)}.append({timer})")
-        code(f"if {due} < {timers}.due: {timers}.due = {due}")
+        write_timer(code, state, lane, due, since, unmatched, unmatched.stage, f"({key}, {instance})")
 
     def _lone_emitter(self, entry: Wired) -> Callable[..., None]:
         """Return the function (key, instance, end) that hands on an instance without a partner."""

@@ -1,0 +1,1 @@
+"""Generated code that sets timers, and what it does when they fall due."""

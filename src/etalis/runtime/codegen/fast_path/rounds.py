@@ -1,0 +1,254 @@
+"""Rounds of one event, followed in line: what an event causes, where its rules make one match each at most.
+
+An event is offered to all its leaves before what they make is looked at, as in the run loop, but what a rule makes is
+kept in a variable of its own instead of the queue. If one of them alone is set, it is a round that needs no sorting:
+it is offered in turn, in the same text. Of several, and of what is not known to be one, the run loop makes rounds, and
+of a chain that is too long for one text; `follow` goes on with that there, so many rounds at a time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from etalis.data.values import format_atom
+from etalis.plan import algebra as p
+from etalis.runtime.codegen.compile import Compiler
+from etalis.runtime.codegen.fast_path.inputs import FollowOutput, MatchOutput, places
+from etalis.runtime.codegen.network import PlannedRule, Wired
+from etalis.runtime.state import MOST_ROUNDS, HeadKind, Raw
+from etalis.temporal.event import Event, new_event
+
+if TYPE_CHECKING:
+    from etalis.runtime.codegen.fast_path.matches import EventOffer, Kind
+    from etalis.runtime.run_loop import RunLoop
+
+MOST_LEAVES = 24  # that are written into one text
+MOST_KEPT = 4  # rules whose matches are kept in variables
+
+
+class Reached(NamedTuple):
+    """Where a text has come to: what is reported so far, how many events were made, and of which kinds."""
+
+    reported: tuple[str, ...]
+    made: int
+    kinds: frozenset[Kind]
+
+
+class Rounds:
+    """Writes what follows from events, for one rule set."""
+
+    def __init__(self, offer: EventOffer, run_loop: RunLoop) -> None:
+        self.events = offer
+        self.rules = rules = offer.rules
+        self.compiler = offer.compiler
+        self.most = min(run_loop.most, MOST_ROUNDS)
+        self.settle = run_loop.settle_now
+        self.is_plain = not (rules.numbered or rules.reacts) and rules.log is None
+        self.room = 0
+        for kind in rules.heads.kinds.values():
+            kind.follow = partial(self._follow_first, kind) if self.is_plain and kind.feeds is not None else None
+
+    def are_followed(self, kind: Kind) -> bool:
+        """Tell whether what events of a kind cause is followed in line, which rules do not make themselves."""
+        few = self.is_plain and self.events.are_few and self.events.is_written(kind)
+        return few and kind not in self.rules.heads.makers and self._follows_any(kind)
+
+    def write(self, output: MatchOutput, kind: Kind) -> None:
+        """Write that an instant is offered, and what follows from it, handed out as a whole."""
+        self.room = MOST_LEAVES - len(self.events.leaves[kind])
+        self._arrive(output, kind, places(kind[1]), "t", Reached((), 0, frozenset((kind,))))
+
+    def _follow_first(self, kind: HeadKind, raw: Raw, out: list[Raw]) -> int:
+        """Write what follows from events of a kind, and follow the first one."""
+        kind.follow = self._follow(kind)
+        if kind.follow is not None:
+            return kind.follow(raw, out)
+        if kind.feeds is not None:
+            kind.feeds(raw)
+        return 0
+
+    def _follow(self, head: HeadKind) -> Callable[[Raw, list[Raw]], int] | None:
+        """Return the function that offers an event which a rule made, and returns how many it followed; None if none.
+
+        What is reported of them is added to `out`; what it leaves to the run loop is in the queue.
+        """
+        kind = (head.name, head.arity)
+        if not self._is_in_line(kind) or not self._follows_any(kind):
+            return None
+        self.room = MOST_LEAVES - len(self.events.leaves[kind])
+        output = FollowOutput()
+        self._arrive(output, kind, self._read(output, "raw", kind), "t1", Reached((), 0, frozenset((kind,))))
+        return self.compiler.base.finish(output.code, f"follow {format_atom(head.name)}/{head.arity}")
+
+    def _read(self, output: MatchOutput, raw: str, kind: Kind) -> list[str]:
+        """Write that an event that is made is read, and return the names of its attributes."""
+        code = output.code
+        names = [code.fresh("v") for _ in range(kind[1])]
+        rope = ["*_"] if self.compiler.base.heads.parts else []
+        end, start = ("t", "t1") if isinstance(output, FollowOutput) and raw == "raw" else ("_", f"{raw}s")
+        code(f"({', '.join([end, start, '_', *names, *rope])}) = {raw}")
+        return names
+
+    def _arrive(self, output: MatchOutput, kind: Kind, args: Sequence[str], t1: str, step: Reached) -> None:
+        """Write that an event is offered to its leaves, then what becomes of what they make."""
+        code, top = output.code, len(output.code.lines)
+        rules = self._kept_rules(kind)
+        kept = [code.fresh("m") for _ in rules]
+        code.kept = {rule.number: name for rule, name in zip(rules, kept, strict=True)}
+        code.rounds, code.queues = None, False
+        self.events.offer(code, kind, args, t1)
+        code.kept = {}
+        if kept:
+            code.insert(top, f"{' = '.join(kept)} = None")
+        before = False
+        if code.queues:
+            before = True
+            with code.block(f"if {code.constant(self.events.queue)}:"):
+                self._queue(output, kept)
+                self._settle(output, step)
+        for place, (rule, name) in enumerate(zip(rules, kept, strict=True)):
+            with code.block(f"{'el' if before else ''}if {name} is not None:"):
+                before = True
+                self._alone_or_queued(output, rule, kept[place:], step)
+        if not before:
+            self._end(output, step)
+        elif self._hands_out(output, step):
+            with code.block("else:"):
+                self._end(output, step)
+
+    def _alone_or_queued(self, output: MatchOutput, rule: PlannedRule, kept: list[str], step: Reached) -> None:
+        """Write what becomes of the first of some matches that may be kept: a round, if it is the only one."""
+        code, (name, *others) = output.code, kept
+        if not others:
+            self._round(output, rule, name, step)
+            return
+        with code.block(f"if {' or '.join(f'{other} is not None' for other in others)}:"):
+            code(f"{code.constant(self.events.queue)}.append({name})")
+            self._queue(output, others)
+            self._settle(output, step)
+        with code.block("else:"):
+            self._round(output, rule, name, step)
+
+    def _round(self, output: MatchOutput, rule: PlannedRule, name: str, step: Reached) -> None:
+        """Write the round of one event."""
+        code, head, kind = output.code, self.rules.heads.kind(rule), rule.head.kind
+        leaves = self.events.leaves.get(kind, ())
+        if kind in step.kinds or step.made == self.most or len(leaves) > self.room:
+            code(f"{code.constant(self.events.queue)}.append({name})")
+            self._settle(output, step)
+            return
+        self.room -= len(leaves)
+        if isinstance(output, FollowOutput):
+            code.add([f"out.append({name})"] if head.reported else [])
+            after = step._replace(made=step.made + 1, kinds=step.kinds | {kind})
+        else:
+            reported = (*step.reported, name) if head.reported else step.reported
+            after = Reached(reported, step.made + 1, step.kinds | {kind})
+        if not leaves:
+            self._end(output, after)
+            return
+        around, code.rope = code.rope, name
+        args = self._read(output, name, kind)
+        self._arrive(output, kind, args, "t" if name in code.instants else f"{name}s", after)
+        code.rope = around
+
+    def _queue(self, output: MatchOutput, kept: Sequence[str]) -> None:
+        for name in kept:
+            with output.code.block(f"if {name} is not None:"):
+                output.code(f"{output.code.constant(self.events.queue)}.append({name})")
+
+    def _settle(self, output: MatchOutput, step: Reached) -> None:
+        """Write that the run loop makes rounds of what is queued."""
+        if isinstance(output, FollowOutput):
+            output.code(f"return {step.made}")
+            return
+        before = [*(["due"] if self.events.passes_time else []), *_events(output, step.reported, together=True)]
+        settled = f"{output.code.constant(self.settle)}({step.made})"
+        output.code.add(output.all_of(" + ".join([*before, settled])))
+
+    def _hands_out(self, output: MatchOutput, step: Reached) -> bool:
+        return isinstance(output, FollowOutput) or bool(step.reported) or self.events.passes_time
+
+    def _end(self, output: MatchOutput, step: Reached) -> None:
+        """Write that nothing follows: what has been reported is handed out."""
+        code, events = output.code, _events(output, step.reported)
+        if isinstance(output, FollowOutput):
+            code(f"return {step.made}")
+        elif self.events.passes_time and not events:
+            with code.block("if due:"):
+                code.add(output.all_of("due"))
+        elif self.events.passes_time:
+            with code.block("if due:"):
+                code.add(output.all_of(f"due + ({', '.join(events)},)"))
+            with code.block("else:"):
+                code.add(output.own(events))
+        elif events:
+            code.add(output.own(events))
+
+    # which matches are kept
+
+    def _is_in_line(self, kind: Kind) -> bool:
+        """Tell whether an event of a kind can be offered in the text that it is made in."""
+        leaves = self.events.leaves.get(kind, ())
+        written = kind not in self.rules.learned and kind not in self.rules.spied
+        return bool(leaves) and len(leaves) <= MOST_KEPT and written and kind not in self.compiler.indexes
+
+    def _follows_any(self, kind: Kind) -> bool:
+        return any(rule.head.kind in self.rules.processors for rule in self._kept_rules(kind))
+
+    def _kept_rules(self, kind: Kind) -> list[PlannedRule]:
+        """Return the rules of which an event makes one match at most, whose events can be followed in line."""
+        found = [way for leaf in self.events.leaves.get(kind, ()) for way in _ways(self.compiler, leaf)]
+        times = Counter(rule.number for rule, _ in found)
+        kept = [rule for rule, is_one in found if is_one and times[rule.number] == 1 and self._is_plain_head(rule)]
+        return kept if len(kept) <= MOST_KEPT else []
+
+    def _is_plain_head(self, rule: PlannedRule) -> bool:
+        head = rule.head
+        if head.hidden or head.alarm is not None or head.actions:
+            return False
+        made = self.rules.heads.kind(rule)
+        ends = head.kind not in self.rules.processors
+        return not made.grows and isinstance(made.reported, bool) and (ends or self._is_in_line(head.kind))
+
+
+def _events(output: MatchOutput, raws: Sequence[str], *, together: bool = False) -> list[str]:
+    """Return matches that are made of events, each, or all together as a tuple if there are some."""
+    code = output.code
+    events = [f"{code.constant(new_event)}({code.constant(Event)}, {raw})" for raw in raws]
+    return [f"({', '.join(events)},)"] if together and events else events
+
+
+def _ways(compiler: Compiler, entry: Wired, *, is_one: bool = True) -> list[tuple[PlannedRule, bool]]:
+    """Return the rules that matches of an entry end at once, each way once, and whether they make one match at most."""
+    found: list[tuple[PlannedRule, bool]] = []
+    heads = [reader.target for reader in entry.readers if reader.kind == "head"]
+    found += [(rule, is_one and len(heads) == 1) for rule in heads]
+    for reader in entry.readers:
+        if reader.kind == "input":
+            stays_one = is_one and _makes_one(reader.target, reader.place)
+            if not (isinstance(reader.target.node, p.Join) and not compiler.stores.probes(reader.target, reader.place)):
+                found += _ways(compiler, reader.target, is_one=stays_one)
+    return found
+
+
+def _makes_one(target: Wired, place: int) -> bool:
+    """Tell whether an operator makes one match at most of a match of one of its inputs."""
+    match target.node:
+        case p.Join(alone=None, policy=policy, tests=tests):
+            return policy.select in ("earliest", "latest") and not multiplies(tests)
+        case p.Filter(tests=tests):
+            return not multiplies(tests)
+        case p.Fold(opener=None, tests=tests):
+            return place == len(target.inputs) - 1 and not multiplies(tests)
+        case p.Union():
+            return True
+    return False
+
+
+def multiplies(tests: Sequence[p.Test]) -> bool:
+    """Tell whether a match becomes several by one of some tests."""
+    return any(isinstance(t, p.GoalTest) and t.kind == "event_multiply" for t in tests)

@@ -1,0 +1,264 @@
+"""Repetitions after left sides in generated code, under policies that restrict (definition 13.8 to 13.12).
+
+An element looks for the left sides that the policy selects, which are in order of their ends; each counts it for
+itself. Law: state is that of `Repeater`, which does the same for what is not written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.passing import Passing
+from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape
+from etalis.runtime.codegen.rule_code import Names
+from etalis.runtime.codegen.source import Code, tuple_of
+from etalis.runtime.operators import repetition as counting
+from etalis.runtime.operators.repetition import Left, Repeater
+from etalis.runtime.operators.store import LONG, Token
+
+
+class AnchoredCode:
+    """Writes what the instances of a repetition do that counts after left sides."""
+
+    def __init__(self, operators: OtherOperators, entry: Wired, shape: Shape, code: Code) -> None:
+        assert shape.node.left is not None
+        self.operators = operators
+        self.entry = entry
+        self.shape = shape
+        self.code = code
+        self.repeater: Repeater = operators.operator(entry)
+        self.left = shape.node.left.exports
+        self.groups = code.constant(self.repeater.lefts.groups)
+        self.limit = ""
+
+    # left sides
+
+    def write_left(self, names: Names, t1: str, t2: str) -> None:
+        """Write that a left side waits."""
+        code, shelf, keep = self.code, self.repeater.lefts, self.shape.keep
+        group, key, one = code.fresh("g"), code.fresh("q"), code.fresh("w")
+        code(f"{key} = {self.shape.left_key(names)}")
+        values = tuple_of([names[v] for v in self.left]) if self.left else "()"
+        code(f"{one} = {code.constant(Left)}({values}, {t1}, {t2})")
+        code(f"{group} = {self.groups}.get({key})")
+        newest = self.shape.node.policy.keep == "newest"
+        with code.block(f"if {group} is None:"):
+            code(f"{self.groups}[{key}] = [{one}]")
+        if newest and t1 == t2:  # nothing that waits ends after an instant, or starts after it
+            with code.block("else:"):
+                code(f"{self.groups}[{key}] = [{one}]")
+        else:
+            tests = [f"len({group}) == {LONG - 1}"] + ([] if t1 == t2 else [f"{group}[-1].end == {t2}"])
+            with code.block("else:" if newest else f"elif {' or '.join(tests)}:"):
+                code(f"{code.constant(counting.shelve)}({self.groups}, {key}, {group}, {one}, {newest})")
+            if not newest:
+                with code.block("else:"):
+                    code(f"{group}.append({one})")
+        if keep is not None:
+            fifo = code.constant(shelf.fifo)
+            code(f"{fifo}.append(({t2}, {key}))")
+            with code.block(f"if {fifo}[0][0] < {t2} - {code.constant(keep)}:"):
+                code(f"{code.constant(shelf.expire)}({t2})")
+
+    # elements
+
+    def write_element(self, names: Names, t1: str, t2: str) -> None:
+        """Write that an element is offered to the left sides before it."""
+        code = self.code
+        group, key = code.fresh("g"), code.fresh("q")
+        code(f"{key} = {self.shape.left_key(names)}")
+        code(f"{group} = {self.groups}.get({key})")
+        with code.block(f"if {group} is not None:"):
+            if self.shape.keep is not None:
+                self.limit = code.fresh("l")
+                code(f"{self.limit} = {t2} - {code.constant(self.shape.keep)}")
+            match self.shape.node.policy.select:
+                case "earliest" | "latest" if self.shape.asks:
+                    self._search(group, key, names, t1, t2)
+                case "earliest" | "latest":
+                    self._take_end(group, key, names, t1, t2)
+                case _:
+                    self._offer_all(group, key, names, t1, t2)
+
+    def _take_end(self, group: str, key: str, names: Names, t1: str, t2: str) -> None:
+        """Write that the first left side of a group is taken, or the last, where no condition is asked."""
+        code, one = self.code, self.code.fresh("w")
+        latest = self.shape.node.policy.select == "latest"
+        code(f"{one} = {group}[{-1 if latest else 0}]")
+        gone = self._is_gone(one)
+        if latest or gone:
+            tests = [f"{one}.end >= {t1}"] * latest + ([gone] if gone else [])
+            with code.block(f"if {' or '.join(tests)}:"):
+                find = code.constant(counting.find_latest if latest else counting.find_earliest)
+                given = [self.groups, key, t1] if latest else [self.groups, key]
+                code(f"{one} = {find}({', '.join([*given, self.limit or 'None'])})")
+        tests = [f"{one} is not None"] if latest or gone else []
+        tests += [] if latest else [f"{one}.end < {t1}"]
+        with code.block(f"if {' and '.join(tests)}:"):
+            self._count_one(one, key, names, t1, t2)
+
+    def _is_gone(self, one: str) -> str:
+        """Return the test that a left side can no longer be used; nothing where that cannot be."""
+        found, token = [], self.code.fresh("x")
+        if self.shape.goes:
+            found.append(f"(({token} := {one}.tied) is not None and not {token}.alive)")
+        if self.limit:
+            found.append(f"{one}.start < {self.limit}")
+        return " or ".join(found)
+
+    def _search(self, group: str, key: str, names: Names, t1: str, t2: str) -> None:
+        """Write that left sides are asked from the end that the policy prefers, until one passes the tests."""
+        code, one = self.code, self.code.fresh("w")
+        latest = self.shape.node.policy.select == "latest"
+        start, stale, gone = code.fresh("s"), code.fresh("u"), self._is_gone(one)
+        if gone:
+            code(f"{stale} = False")
+        with code.block(f"for {one} in {f'reversed({group})' if latest else group}:"):
+            with code.block(f"if {one}.end >= {t1}:"):
+                code.add(["continue"] if latest else [f"{one} = None", "break"])
+            if gone:
+                with code.block(f"if {gone}:"):
+                    code.add([f"{stale} = True", "continue"])
+            known = self._known(one, self._first(one, key, t1), names)
+            code(f"{start} = {one}.start")
+            passing = self._tests(known, start, t2)
+            with code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
+                code("break")
+        with code.block("else:"):
+            code(f"{one} = None")
+        if gone:
+            with code.block(f"if {stale}:"):
+                code(f"{code.constant(counting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
+        with code.block(f"if {one} is not None:"):
+            self._count(one, key, names, t1, t2, lambda: self._hand_on(passing, known, start, t2))
+
+    def _count_one(self, one: str, key: str, names: Names, t1: str, t2: str) -> None:
+        """Write that a left side counts an element, and that a match is handed on."""
+        first = self._first(one, key, t1)
+
+        def hand_on() -> None:
+            start = self.code.fresh("s")
+            known = self._known(one, first, names)
+            self.code(f"{start} = {one}.start")
+            self._hand_on(self._tests(known, start, t2), known, start, t2)
+
+        self._count(one, key, names, t1, t2, hand_on)
+
+    def _offer_all(self, group: str, key: str, names: Names, t1: str, t2: str) -> None:
+        """Write that all left sides before an element count it: a match of each, or one of all together."""
+        code, one = self.code, self.code.fresh("w")
+        found, stale, gone = code.fresh("h"), code.fresh("u"), self._is_gone(one)
+        with_first = "$last" in self.shape.columns
+        code(f"{found} = []")
+        if gone:
+            code(f"{stale} = False")
+        with code.block(f"for {one} in {group}:"):
+            with code.block(f"if {one}.end >= {t1}:"):
+                code("break")
+            if gone:
+                with code.block(f"if {gone}:"):
+                    code.add([f"{stale} = True", "continue"])
+            first = self._first(one, key, t1)
+            item = f"({one}, {first})" if with_first else one
+            self._count(one, key, names, t1, t2, lambda: code(f"{found}.append({item})"))
+        if gone:
+            with code.block(f"if {stale}:"):
+                code(f"{code.constant(counting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
+        start, item = code.fresh("s"), f"({one}, {first})" if with_first else one
+        if self.shape.node.policy.select == "together":
+            with code.block(f"if {found}:"):
+                code(f"{item} = {found}[-1]")
+                lefts = f"[z[0] for z in {found}]" if with_first else found
+                code(f"{start} = min([z.start for z in {lefts}])")
+                token = f"{code.constant(_unite)}({lefts})"
+                known = self._known(one, first, names, token)
+                self._hand_on(self._tests(known, start, t2), known, start, t2)
+            return
+        with code.block(f"for {item} in {found}:"):
+            known = self._known(one, first, names)
+            code(f"{start} = {one}.start")
+            self._hand_on(self._tests(known, start, t2), known, start, t2)
+
+    # counting
+
+    def _first(self, one: str, key: str, t1: str) -> str:
+        """Write where the count begins that an element goes on with, if anyone asks; return its name."""
+        if "$last" not in self.shape.columns:
+            return ""
+        code = self.code
+        first, count = code.fresh("b"), code.fresh("c")
+        goes_on = f"{count} is not None" + ("" if self.shape.most is None else f" and {count}[2] < {t1}")
+        code(f"{count} = None if {one}.counted is None else {one}.counted.get({key})")
+        code(f"{first} = {count}[1] if {goes_on} else {t1}")
+        return first
+
+    def _count(self, one: str, key: str, names: Names, t1: str, t2: str, complete: Callable[[], None]) -> None:
+        """Write that a left side counts an element, and what is done if that makes a match."""
+        code, least, most = self.code, self.shape.least, self.shape.most
+        if self.shape.waits_once and most is None:
+            with code.block(f"if not {one}.counted:"):
+                code(f"{one}.counted = {{{key}: [1, {t1}, {t2}]}}")
+                complete()
+            return
+        own = self.shape.key(names)
+        if own != self.shape.left_key(names):
+            key = code.fresh("q")
+            code(f"{key} = {own}")
+        count, number = code.fresh("c"), code.fresh("n")
+        code(f"{count} = None if {one}.counted is None else {one}.counted.get({key})")
+        with code.block(f"if {count} is None:"):
+            code(f"{number} = 1")
+            if most != 1:
+                with code.block(f"if {one}.counted is None:"):
+                    code(f"{one}.counted = {{{key}: [1, {t1}, {t2}]}}")
+                with code.block("else:"):
+                    code(f"{one}.counted[{key}] = [1, {t1}, {t2}]")
+        with code.block("else:" if most is None else f"elif {count}[2] < {t1}:"):
+            code(f"{number} = {count}[0] = {count}[0] + 1")
+            code(f"{count}[2] = {t2}")
+            if most is not None:
+                with code.block(f"if {number} == {most}:"):
+                    code(f"del {one}.counted[{key}]")
+        if most is not None:
+            with code.block("else:"):
+                code(f"{number} = 0")
+        with code.block(f"if {number} >= {least}:"):
+            complete()
+
+    # matches
+
+    def _known(self, one: str, first: str, names: Names, token: str = "") -> Names:
+        """Write that the values of a left side are read; return those of a match by name."""
+        code, shared = self.code, self.shape.node.shared
+        own = {v: code.fresh("a") for v in self.shape.columns if v in self.left and v not in shared and v != "$token"}
+        if own:
+            code(f"{tuple_of([own.get(v, '_') for v in self.left])} = {one}.values")
+        known = {v: own.get(v) or names.get(v, "None") for v in self.shape.columns}
+        if "$token" in known:
+            known["$token"] = token or f"{one}.token"
+        if "$first" in known and "$first" not in own:
+            known["$first"] = f"{one}.end"
+        if "$last" in known:
+            known["$last"] = first
+        return known
+
+    def _tests(self, known: Names, start: str, t2: str) -> Passing:
+        """Write the tests of a match, but for windows: left sides that are too old are gone."""
+        low, high = known.get("$first", start), known.get("$last", t2)
+        return self.operators.tests.write(
+            self.code, self.entry, known, self.entry.sure, start, t2, low, high, "True" if self.limit else None
+        )
+
+    def _hand_on(self, passing: Passing, known: Names, start: str, t2: str) -> None:
+        """Write that a match is handed on; of what was tested before, what that has bound is known."""
+        for name in [v for v in known if known[v] and not known[v].isidentifier()]:
+            local = self.code.fresh("m")
+            self.code(f"{local} = {known[name]}")
+            known[name] = local
+        self.operators.emission.multiplied(self.code, self.entry, passing, known, start, t2)
+
+
+def _unite(lefts: list[Left]) -> Token:
+    """Return the token of a match of several left sides."""
+    return Token(lefts[-1].token.origin, tuple([left.token for left in lefts]))

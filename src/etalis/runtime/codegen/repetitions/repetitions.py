@@ -1,0 +1,75 @@
+"""Which repetitions are written in line, and how they come into the code of what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from etalis.plan import algebra as p
+from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.repetitions.alone import AloneCode
+from etalis.runtime.codegen.repetitions.anchored import AnchoredCode
+from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape, shape_of
+from etalis.runtime.codegen.rule_code import Names
+from etalis.runtime.codegen.source import Code
+
+
+class Repetitions:
+    """Writes the repetitions of a rule set; what is not written is called."""
+
+    def __init__(self, operators: OtherOperators) -> None:
+        self.operators = operators
+        self.shapes: dict[int, Shape | None] = {}
+        self.outlined: dict[tuple[int, int], Callable[..., None]] = {}
+
+    def shape(self, entry: Wired) -> Shape | None:
+        """Return what is known of a repetition whose elements are taken by generated code, None of another."""
+        if id(entry) not in self.shapes:
+            found = shape_of(self.operators, entry)
+            self.shapes[id(entry)] = found if found is not None and _is_written(found) else None
+        return self.shapes[id(entry)]
+
+    def makes_one(self, entry: Wired) -> bool:
+        """Tell whether an element makes one match at most, in line."""
+        found = self.shape(entry)
+        return found is not None and found.node.policy.select in ("earliest", "latest")
+
+    def takes(self, entry: Wired, place: int) -> bool:
+        """Tell whether the instances of one input are taken by generated code."""
+        node = entry.node
+        assert isinstance(node, p.Repetition)
+        if node.left is not None and place == 0 and "$token" in node.left.exports:
+            return False
+        return self.shape(entry) is not None
+
+    def take(self, code: Code, entry: Wired, place: int, names: Names, t1: str, t2: str) -> None:
+        """Write what an instance does: in line, or as a call from within a probe."""
+        if not code.probes:
+            self._write(code, entry, place, names, t1, t2)
+            return
+        exports = p.children(entry.node)[place].exports
+        if (id(entry), place) not in self.outlined:
+            apart = Code([*(f"v{i}" for i in range(len(exports))), "t1", "t2"])
+            self._write(apart, entry, place, dict(zip(exports, apart.parameters, strict=False)), "t1", "t2")
+            self.outlined[id(entry), place] = self.operators.base.finish(apart, "repetition")
+        given = ", ".join([*(names[v] for v in exports), t1, t2])
+        code(f"{code.constant(self.outlined[id(entry), place])}({given})")
+        code.queues = True
+
+    def _write(self, code: Code, entry: Wired, place: int, names: Names, t1: str, t2: str) -> None:
+        shape = self.shape(entry)
+        assert shape is not None
+        if shape.node.left is None:
+            code.probes += 1
+            AloneCode(self.operators, entry, shape, code).write_element(names, t1, t2)
+        elif place == 0:
+            AnchoredCode(self.operators, entry, shape, code).write_left(names, t1, t2)
+        else:
+            code.probes += 1
+            AnchoredCode(self.operators, entry, shape, code).write_element(names, t1, t2)
+
+
+def _is_written(shape: Shape) -> bool:
+    policy = shape.node.policy
+    if policy.select in ("earliest", "latest"):
+        return True
+    return policy.restricts and shape.node.left is not None and not shape.asks

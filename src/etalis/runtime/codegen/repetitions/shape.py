@@ -1,0 +1,118 @@
+"""What is known of a repetition when its code is written: bounds, keys, and whose values its matches have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from etalis.language import syntax as s
+from etalis.plan import algebra as p
+from etalis.plan.bindings import sure
+from etalis.runtime.codegen.emission import Emission
+from etalis.runtime.codegen.joins.stores import JoinStores
+from etalis.runtime.codegen.match_tests import MatchTests
+from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.rule_code import Names, RuleCode
+from etalis.runtime.codegen.source import tuple_of
+from etalis.runtime.operators.chains import Limits
+from etalis.runtime.operators.store import Once
+
+
+class OtherOperators(Protocol):
+    """What repetitions ask of the other operators of a rule set."""
+
+    base: RuleCode
+    tests: MatchTests
+    emission: Emission
+    stores: JoinStores
+
+    def operator(self, entry: Wired) -> Any: ...
+    def columns_out(self, entry: Wired) -> tuple[str, ...]: ...
+    def keep(self, node: p.Node) -> int | None: ...
+    def fail(self, entry: Wired) -> Callable[[str], None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A repetition whose bounds are numbers, and whose elements are in one group for each left side and their own keys.
+
+    `waits_once`: all that becomes of its matches is that the first of each left side, or run, waits.
+    """
+
+    node: p.Repetition
+    least: int
+    most: int | None
+    columns: tuple[str, ...]
+    keep: int | None
+    waits_once: bool
+
+    @property
+    def asks(self) -> bool:
+        """Whether a match must pass more than windows."""
+        return _asks(self.node)
+
+    @property
+    def goes(self) -> bool:
+        """Whether what is counted after may be consumed with a match."""
+        return "$token" in self.columns
+
+    def key(self, names: Names) -> str:
+        """Return the values of the variables that all occurrences share."""
+        return _tuple(names, self.node.shared)
+
+    def left_key(self, names: Names) -> str:
+        """Return the values by which left sides are found."""
+        left = self.node.left
+        return _tuple(names, [v for v in self.node.shared if left is not None and v in left.exports])
+
+
+def _tuple(names: Names, wanted: Any) -> str:
+    values = [names[v] for v in wanted]
+    return tuple_of(values) if values else "()"
+
+
+def shape_of(operators: OtherOperators, entry: Wired) -> Shape | None:
+    """Return what is known of a repetition; None where it is not as it usually is, and so not written in line."""
+    node = entry.node
+    assert isinstance(node, p.Repetition)
+    columns, limits = operators.columns_out(entry), _limits(node)
+    marks = {"$ids", "$parts"}
+    if limits is None or marks & {*columns, *node.element.exports} or operators.base.meets_itself(entry):
+        return None
+    if node.left is not None:
+        both = sure(node.left) & sure(node.element)
+        if any(v in node.left.exports and v not in both for v in node.shared):
+            return None
+    return Shape(node, *limits, columns, operators.keep(node), _waits_once(operators, entry, node))
+
+
+def _limits(node: p.Repetition) -> Limits | None:
+    least = node.least.value if isinstance(node.least, s.Const) else None
+    most = least if node.most is None else node.most.value if isinstance(node.most, s.Const) else 0
+    if type(least) is not int or type(most) is not int or not 1 <= least <= most:
+        return None
+    return least, None if node.most is None else most
+
+
+def _waits_once(operators: OtherOperators, entry: Wired, node: p.Repetition) -> bool:
+    """Tell whether all matches of a left side, or run, are equal for what follows, so that only the first waits."""
+    if len(entry.readers) != 1 or entry.readers[0].kind != "input" or entry.readers[0].place != 0:
+        return False
+    join = entry.readers[0].target
+    if not isinstance(join.node, p.Join) or join.node.alone is not None or not join.node.relation.sequential:
+        return False
+    if node.policy.select == "together" or join.node.policy.keep == "newest" or operators.stores.probes(join, 0):
+        return False
+    if Once.among(operators.stores.columns(join, 0)) is None:
+        return False
+    if node.left is None:  # which is tested when it has been counted
+        return not _asks(node) and all(v in node.shared or v == "$token" for v in node.exports)
+    given = node.left.exports
+    firm = all(v in given or v in ("$token", "$first", "$last") for v in node.exports)
+    return firm and all(v in given for v in node.shared)
+
+
+def _asks(node: p.Repetition) -> bool:
+    """Tell whether a match must pass more than windows."""
+    return any(not isinstance(test, p.Window) for test in node.tests)

@@ -1,0 +1,88 @@
+"""Rounds of one event are followed where the event is made; what several events cause is sorted as ever."""
+
+from __future__ import annotations
+
+import pytest
+
+import etalis
+from etalis.errors import LimitError
+
+STEPS = """
+    step(A, B) <- x(A) seq x(B).
+    rise(A, B) <- step(A, B) where B > A.
+    fall(A, B) <- step(A, B) where B < A.
+    peak(B) <- rise(A, B) meets fall(B, C).
+"""
+
+
+def engine_of(text: str, **options: object) -> etalis.Engine:
+    return etalis.compile(text, event_consumption_policy="chronological", **options).engine()
+
+
+def shown(events: object) -> list[str]:
+    return [repr(event) for event in events]  # type: ignore[attr-defined]
+
+
+def test_all_that_follows_from_an_event_is_reported_in_the_order_of_rounds() -> None:
+    engine = engine_of(STEPS)
+    rows = [("x", value, at) for at, value in enumerate((1, 3, 2, 2))]
+    expected = [
+        "step(1, 3) [0, 1]", "rise(1, 3) [0, 1]", "step(3, 2) [1, 2]", "fall(3, 2) [1, 2]", "peak(3) [0, 2]",
+        "step(2, 2) [2, 3]",
+    ]  # fmt: skip
+    assert shown(engine.run(rows)) == expected
+    pushes = engine_of(STEPS).push
+    assert shown([event for name, value, at in rows for event in pushes(name, value, at=at)]) == expected
+
+
+def test_the_text_of_a_received_event_has_the_rounds_that_follow() -> None:
+    engine = engine_of(STEPS)
+    engine.push("x", 1, at=0)
+    text = engine.code().split("\n# push\n")[1]
+    assert {"kind step/2 of rule 1", "kind rise/2 of rule 2"} <= {
+        line.split(": ", 1)[1] for line in text.splitlines() if line.startswith("# k")
+    }
+
+
+def test_two_events_of_one_round_are_sorted() -> None:
+    engine = engine_of("z(X) <- a(X). b(X) <- a(X). c(X) <- z(X). d(X) <- b(X).")
+    assert shown(engine.push("a", 1, at=0)) == [f"{name}(1) [0, 0]" for name in "bzcd"]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 24, 25, 30, 49])
+def test_the_limit_of_derivations_is_that_of_all_rounds(most: int) -> None:
+    chain = " ".join(f"e{i + 1}(X) <- e{i}(X)." for i in range(50))
+    engine = engine_of(chain, max_derivations=most)
+    with pytest.raises(LimitError, match=f"more than {most} events; the last came from rule {most + 1}"):
+        engine.push("e0", 1, at=0)
+    assert len(engine_of(chain, max_derivations=50).push("e0", 1, at=0)) == 50
+
+
+def test_a_long_chain_goes_on_where_a_text_ends() -> None:
+    rules = 130
+    engine = engine_of(" ".join(f"e{i + 1}(X) <- e{i}(X)." for i in range(rules)))
+    found = engine.push("e0", 7, at=3)
+    assert shown(found) == [f"e{i + 1}(7) [3, 3]" for i in range(rules)]
+    assert len(engine.code().split("\n# follow ")[1:]) == -(-(rules - 1) // 24)
+
+
+def test_what_recurs_ends_where_its_condition_does() -> None:
+    engine = engine_of("e(Y) <- a(X) where Y is X + 1. f(X) <- e(X) where X < 9. e(Y) <- f(X) where Y is X + 1.")
+    assert [event.args for event in engine.push("a", 6, at=0) if event.name == "e"] == [(7,), (8,), (9,)]
+
+
+def test_rules_that_come_later_are_followed() -> None:
+    engine = engine_of("b(X) <- a(X). c(X) <- b(X). d(X) <- c(X).")
+    assert shown(engine.push("a", 1, at=0)) == [f"{name}(1) [0, 0]" for name in "bcd"]
+    engine.insert_rule("new rule: e(X) <- c(X).")
+    assert shown(engine.push("a", 1, at=1)) == [f"{name}(1) [1, 1]" for name in "bcde"]
+    engine.delete_rule("new")
+    assert shown(engine.push("a", 1, at=2)) == [f"{name}(1) [2, 2]" for name in "bcd"]
+
+
+def test_a_match_tells_what_it_is_made_of_through_rounds() -> None:
+    engine = etalis.compile(STEPS, event_consumption_policy="chronological").engine(parts=True)
+    found = [event for at, value in enumerate((1, 3, 2)) for event in engine.push("x", value, at=at)]
+    assert [(event.name, event.parts) for event in found if event.name != "step"] == [
+        ("rise", (1, 2)), ("fall", (2, 3)), ("peak", (1, 2, 3)),
+    ]  # fmt: skip
