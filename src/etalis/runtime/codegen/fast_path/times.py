@@ -25,11 +25,15 @@ class Moments:
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
         self._call = self.read
+        self._day, self._begun = datetime.min, 0  # the day of the last moment that was a date, also in microseconds
 
     def write(self, code: Code, *, in_loop: bool) -> None:
         """Write that `t` is the moment `at`; outside of a loop, which knows the day, all but seconds by a call."""
         with code.block("if type(at) is int:"):
             code(f"t = at * {MICROSECONDS}")
+        if not in_loop:
+            with code.block("elif type(at) is float and -1e15 < at < 1e15:"):
+                code(f"t = {code.constant(round)}(at * {MICROSECONDS})")
         with code.block("else:"):
             if in_loop:
                 self._write_common(code)
@@ -57,6 +61,8 @@ class Moments:
 
     def read(self, at: Any) -> int:
         """Return a moment in any form; `BEGINNING` for what is none."""
+        if type(at) is datetime:
+            return self._read_date(at)
         at = to_python(at)
         if type(at) is int:
             return at * MICROSECONDS
@@ -69,6 +75,20 @@ class Moments:
         if not self._shown.dates and are_dates(at):
             self._shown.dates = True
         return end
+
+    def _read_date(self, at: datetime) -> int:
+        try:
+            since = at - self._day
+            if since.days:
+                raise TypeError
+        except TypeError:  # another day, or a time zone where there was none
+            try:
+                self._day, self._begun = _day_of(at)
+                since = at - self._day
+            except (TypeError, ValueError, OverflowError):
+                return BEGINNING
+        self._shown.dates = True
+        return self._begun + since.seconds * MICROSECONDS + since.microseconds
 
 
 def _day_of(moment: datetime) -> tuple[datetime, int]:
