@@ -43,7 +43,10 @@ class EventOffer:
         for leaf in self.compiler.base.wiring.leaves:
             if isinstance(leaf.node, p.Source):
                 self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
-        self.are_few = sum(map(len, self.leaves.values())) <= MOST_LEAVES
+        written = [
+            leaf for kind, several in self.leaves.items() if kind not in self.compiler.indexes for leaf in several
+        ]
+        self.are_few = len(written) <= MOST_LEAVES
         self.rounds = Rounds(self, run_loop)
 
     def write(self, output: MatchOutput, kind: Kind) -> None:
@@ -122,19 +125,13 @@ class EventOffer:
         """Write that an event is offered by a function, or by those that one of its attributes chooses."""
         code.queues = True
         index = self.compiler.indexes.get(kind)
-        if index is None or process != index.offer or (index.only is None and index.tables):
+        if index is None or process != index.offer:
             code(f"{code.constant(process)}({raw})")
             return
-        take, given = code.fresh("f"), raw
         code(f"{code.constant(index.mark)}.seen = True")
-        if index.only is None:
-            takers, given = f"{code.constant(index)}.takers", code.fresh("raw")
-            code(f"{given} = {raw}")
-        else:
-            place, by_value = index.only
-            takers = f"{code.constant(by_value)}[{places(kind[1])[place]}]"
-        with code.block(f"for {take} in {takers}:"):
-            code(f"{take}({given})")
+        code(f"raw = {raw}")
+        with code.block(f"for _, take, slots in {code.constant(index.level.find)}(raw):"):
+            code("take(raw, slots)")
 
     def _hand_out(self, output: MatchOutput, rounds: list[str]) -> None:
         """Write that what the leaves have queued, or gathered in lists each in order, is handed out."""
@@ -197,7 +194,8 @@ class EventOffer:
 
     def is_written(self, kind: Kind) -> bool:
         """Tell whether the leaves of a kind are all that its events come to, and few enough to be in the text."""
-        return self.are_few and kind not in self.rules.learned and kind not in self.rules.spied
+        own = kind in self.rules.learned or kind in self.rules.spied or kind in self.compiler.indexes
+        return self.are_few and not own
 
 
 def _is_reaction(reader: WiredReader) -> bool:
