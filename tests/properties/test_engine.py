@@ -36,6 +36,13 @@ JOINS = Shape(  # many matches of one event, and what is written in line for the
         "or",
     ),
 )  # fmt: skip
+DEADLINES = Shape(  # absences that are decided together, one after the other, and below what follows from them
+    rules=4, leaves=4, depth=3, alarms=False, events=24, moments=12,
+    kinds=(
+        *["event"] * 4, *["not_within"] * 8, "binary", "binary", "or", "within", "where", "check", "event_multiply",
+        "sliding", "repeat",
+    ),
+)  # fmt: skip
 CHOICES = Shape(  # n of several patterns, of which one event may fill some
     rules=2, leaves=6, depth=3, alarms=False, events=20, moments=8,
     kinds=(*["event"] * 4, *["any"] * 6, "binary", "or", "within", "where", "cnot", "repeat", "iso", "event_multiply"),
@@ -45,6 +52,13 @@ CHAINS = Shape(  # rules that feed each other, most of them by one event at a ti
     rules=5, leaves=2, depth=2, alarms=False, events=16, moments=10, fed=6, values=(0, 0, 0, 1, 1, 2, "x", real(1.0)),
     kinds=("event", "event", "binary", "binary", "within", "where", "where", "check", "or", "cnot", "not_within"),
     policies=(*["chronological"] * 3, *["recent"] * 2, "unrestricted", "continuous"),
+)  # fmt: skip
+REPETITIONS = Shape(  # runs that grow, after left sides and alone, with what follows them
+    rules=2, leaves=5, depth=3, alarms=False, events=24, moments=12,
+    kinds=(
+        *["event"] * 5, *["repeat"] * 3, *["anchored"] * 5, *["binary"] * 3, "within", "where", "check", "cnot", "or",
+        "event_multiply",
+    ),
 )  # fmt: skip
 MOST = 40  # derivations per input: enough for recursion, few enough for the meaning to stay quick
 
@@ -169,6 +183,12 @@ def test_joins_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) 
 
 
 @by_day(2)
+@given(programs(DEADLINES), streams(DEADLINES), policies(DEADLINES))
+def test_deadlines_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@by_day(2)
 @given(programs(CHAINS), streams(CHAINS), policies(CHAINS))
 def test_chains_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())
@@ -177,6 +197,12 @@ def test_chains_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str)
 @by_day(2)
 @given(programs(CHOICES), streams(CHOICES), policies(CHOICES))
 def test_choices_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@by_day(2)
+@given(programs(REPETITIONS), streams(REPETITIONS), policies(REPETITIONS))
+def test_repetitions_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())
 
 

@@ -13,7 +13,7 @@ from etalis.plan.retention import window_of
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.ropes import node_shape, slot_names
 from etalis.runtime.operators.partition_state import held_by
-from etalis.runtime.operators.repetition import Repeater, Runner
+from etalis.runtime.operators.repetition import Repeater, Runner, is_usable
 from etalis.runtime.operators.store import Newest, members
 from etalis.runtime.ruleset import RuleSet
 from etalis.temporal.rope import SeveralRopes, flatten, rope_of, ropes_in
@@ -218,17 +218,16 @@ def _counting(operator: Any, node: p.Repetition) -> Iterator[tuple[dict[str, Any
         case Repeater(lefts=shelf):
             assert node.left is not None
             for left in (left for group in shelf.groups.values() for left in group):
-                if left.token.alive and left.replaced_by is None:
-                    counts = {key: count[0] for key, count in left.counts.items()}
-                    counts |= {
-                        key: max(map(max, (c[2] for c in chain))) for key, chain in left.notes.chains.items() if chain
-                    }
+                if is_usable(left) and left.replaced_by is None:
+                    counts = {key: count[0] for key, count in (left.counted or {}).items()}
+                    chains = {} if left.noted is None else left.noted.chains
+                    counts |= {key: max(map(max, (c[2] for c in chain))) for key, chain in chains.items() if chain}
                     shares = [_share(operator.limits((*key, *left.values)), n) for key, n in counts.items()]
                     values = dict(zip(node.left.exports, left.values, strict=True))
                     yield values, left.start, left.end, max(shares, default=0)
         case Runner(runs=runs, firsts=firsts):
             for key, group in runs.items():
-                for run in (run for run in group if run.token.alive):
+                for run in (run for run in group if is_usable(run)):
                     yield _by_name(node, key), run.start, run.end, _share(operator.limits(key), run.number)
             for key, begun in firsts.items():
                 for run, ends in begun:

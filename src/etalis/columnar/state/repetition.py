@@ -24,7 +24,7 @@ from etalis.columnar.repetition.counters import GroupCounters
 from etalis.columnar.state.base import KeptField, Link
 from etalis.columnar.state.links import Gap, StoredSide, clear_gaps, find_limits, keys_of, write_limits
 from etalis.runtime.operators.base import Values, rank
-from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner
+from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner, is_usable
 from etalis.runtime.operators.store import Token, members, put
 
 Counted: TypeAlias = Any  # Left | Run, as the operator has it
@@ -83,7 +83,7 @@ class RepetitionLink(Link):
 
     def content(self) -> list[Any]:
         """Return what the engine counts after, and the matches that wait there."""
-        found: list[Any] = [(key, *self._row(key, one), getattr(one, "counts", None)) for key, one in self._waiting()]
+        found: list[Any] = [(key, *self._row(key, one), getattr(one, "counted", None)) for key, one in self._waiting()]
         if self.following is not None:
             found += [(start, end, {**held, "$token": None}) for _, held, start, end in self.following.matches()]
         return found
@@ -92,13 +92,13 @@ class RepetitionLink(Link):
         """Return what the engine counts after, with the keys of its groups, those of a group in order."""
         theirs = self.theirs
         groups: Mapping[Values, list[Any]] = theirs.runs if isinstance(theirs, Runner) else theirs.lefts.groups
-        return [(key, one) for key, group in groups.items() for one in sorted(group, key=rank) if one.token.alive]
+        return [(key, one) for key, group in groups.items() for one in sorted(group, key=rank) if is_usable(one)]
 
     def _row(self, key: Values, one: Counted) -> tuple[Any, ...]:
         """Return start, end, what is exported, how many were counted, since when, and until when."""
         if isinstance(self.theirs, Runner):
             return one.start, one.start, *key, one.number, one.start, one.end  # its first element ended then or later
-        count = (0, 0, 0) if self.operator.groups is not None else next(iter(one.counts.values()), (0, 0, 0))
+        count = (0, 0, 0) if self.operator.groups is not None else next(iter((one.counted or {}).values()), (0, 0, 0))
         return one.start, one.end, *one.values, *count
 
     def load(self) -> None:
@@ -139,7 +139,7 @@ class RepetitionLink(Link):
         at = [self.shares.index(v) for v in groups.names]
         found: dict[tuple[Any, ...], list[int]] = {}
         for number, left in enumerate(lefts):
-            for key, count in left.counts.items():
+            for key, count in (left.counted or {}).items():
                 found[number, *(key[place] for place in at)] = [*count, NO_MATCH, 0]
         for place, (number, end, match) in enumerate(held):  # what it does not tell is one for all that wait
             key = (number, *(match.get(v, _ANYTHING.get(groups.types[v], "null")) for v in groups.names))

@@ -471,6 +471,18 @@ def next_run(runs: dict[Values, list[Run]], key: Values, latest: bool, before: i
     return found
 
 
+def expire_runs(runs: dict[Values, list[Run]], fifo: deque[tuple[int, Values]], limit: int) -> None:
+    """Drop the runs that began before a moment; `fifo` has (end, key) of what opened them."""
+    while fifo and fifo[0][0] < limit:
+        key = fifo.popleft()[1]
+        group = runs.get(key, ())
+        if len(group) == 1:
+            if group[0].start < limit:
+                del runs[key]
+        elif group:
+            _keep_started(runs, key, limit, lambda run: run.start)
+
+
 def _keep_started(table: dict[Values, list[Any]], key: Values, limit: int, start: Callable[[Any], int]) -> None:
     """Keep of a group what started at a moment or later, and the group only if it has something."""
     group = table.get(key)

@@ -240,6 +240,9 @@ class Token:
 
     def kill(self) -> None:
         """Consume the whole."""
+        if not self.parents:
+            self.alive = False
+            return
         stack = [self]
         while stack:
             token = stack.pop()

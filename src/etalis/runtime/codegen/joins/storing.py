@@ -85,7 +85,11 @@ class Storing:
             put_once = code.constant(groups.put_newest_once if newest else groups.put_once)
             stored = code.fresh("h") if is_told else ""
             told = f"{stored} = " if is_told else ""
-            code(f"{told}{put_once}({where}, {key}, {instance}, {code.constant(once)})")
+            with nullcontext() if is_told or newest else code.block(f"if {key} in {where}:"):
+                code(f"{told}{put_once}({where}, {key}, {instance}, {code.constant(once)})")
+            if not (is_told or newest):
+                with code.block("else:"):
+                    code(f"{where}[{key}] = {instance}")
             return stored
         elif newest and t1 == t2:  # nothing that waits ends after an instant, or starts after it
             code(f"{where}[{key}] = {instance}")

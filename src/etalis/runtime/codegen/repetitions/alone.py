@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape
+from etalis.runtime.codegen.repetitions.tokens import write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.operators.repetition import Run, Runner, next_run
+from etalis.runtime.operators.repetition import Run, Runner, expire_runs, next_run
 
 
 class AloneCode:
@@ -29,7 +30,7 @@ class AloneCode:
         code, least, most = self.code, self.shape.least, self.shape.most
         key, run, number = code.fresh("q"), code.fresh("w"), code.fresh("n")
         code(f"{key} = {self.shape.key(names)}")
-        limit = self._expire(key, t2)
+        limit = self._expire(t2)
         group = self._find(key, run, limit, t1)
         with code.block(f"if {run} is None:"):
             code(f"{run} = {code.constant(Run)}({t1}, {t2})")
@@ -39,6 +40,8 @@ class AloneCode:
                     code(f"{self.runs}[{key}] = [{run}]")
                 with code.block("else:"):
                     code(f"{group}.append({run})")
+                if limit:
+                    code(f"{code.constant(self.runner.fifo)}.append(({t2}, {key}))")
         with code.block("else:"):
             code(f"{run}.number = {number} = {run}.number + 1")
             code(f"{run}.end = {t2}")
@@ -53,15 +56,14 @@ class AloneCode:
         with code.block(f"if {ends}:"):
             self._hand_on(run, names, t2)
 
-    def _expire(self, key: str, t2: str) -> str:
+    def _expire(self, t2: str) -> str:
         """Write that runs go which began too long ago; return the name of the moment before which they began."""
         if self.shape.keep is None:
             return ""
         code, limit, fifo = self.code, self.code.fresh("l"), self.code.constant(self.runner.fifo)
         code(f"{limit} = {t2} - {code.constant(self.shape.keep)}")
-        code(f"{fifo}.append(({t2}, {key}))")
-        with code.block(f"if {fifo}[0][0] < {limit}:"):
-            code(f"{code.constant(self.runner.expire)}({t2})")
+        with code.block(f"if {fifo} and {fifo}[0][0] < {limit}:"):
+            code(f"{code.constant(expire_runs)}({self.runs}, {fifo}, {limit})")
         return limit
 
     def _find(self, key: str, run: str, limit: str, t1: str) -> str:
@@ -90,8 +92,7 @@ class AloneCode:
         code(f"{start} = {run}.start")
         known = {v: names.get(v, "None") for v in self.shape.columns}
         if "$token" in known:
-            known["$token"] = token = code.fresh("m")
-            code(f"{token} = {run}.token")
+            known["$token"] = write_token(code, run)
         low, high = known.get("$first", start), known.get("$last", t2)
         passing = self.operators.tests.write(code, self.entry, known, self.entry.sure, start, t2, low, high, None)
         self.operators.emission.guarded(code, self.entry, passing, known, start, t2)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape
+from etalis.runtime.codegen.repetitions.tokens import write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators import repetition as counting
@@ -84,9 +85,15 @@ class AnchoredCode:
     def _take_end(self, group: str, key: str, names: Names, t1: str, t2: str) -> None:
         """Write that the first left side of a group is taken, or the last, where no condition is asked."""
         code, one = self.code, self.code.fresh("w")
-        latest = self.shape.node.policy.select == "latest"
+        latest, depth = self.shape.node.policy.select == "latest", code.depth
         code(f"{one} = {group}[{-1 if latest else 0}]")
         gone = self._is_gone(one)
+        if self.shape.waits_once and self.shape.most is None:  # as a rule its match waits already
+            tests = [f"{one}.counted is None or not {one}.tied.alive"]
+            tests += [f"{one}.start < {self.limit}"] if self.limit else []
+            tests += [f"{one}.end >= {t1}"] if latest and t1 != t2 else []
+            code(f"if {' or '.join(tests)}:")
+            code.depth += 1
         if latest or gone:
             tests = [f"{one}.end >= {t1}"] * latest + ([gone] if gone else [])
             with code.block(f"if {' or '.join(tests)}:"):
@@ -97,6 +104,7 @@ class AnchoredCode:
         tests += [] if latest else [f"{one}.end < {t1}"]
         with code.block(f"if {' and '.join(tests)}:"):
             self._count_one(one, key, names, t1, t2)
+        code.depth = depth
 
     def _is_gone(self, one: str) -> str:
         """Return the test that a left side can no longer be used; nothing where that cannot be."""
@@ -131,7 +139,7 @@ class AnchoredCode:
             with code.block(f"if {stale}:"):
                 code(f"{code.constant(counting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
         with code.block(f"if {one} is not None:"):
-            self._count(one, key, names, t1, t2, lambda: self._hand_on(passing, known, start, t2))
+            self._count(one, key, names, t1, t2, lambda: self._hand_on(one, passing, known, start, t2))
 
     def _count_one(self, one: str, key: str, names: Names, t1: str, t2: str) -> None:
         """Write that a left side counts an element, and that a match is handed on."""
@@ -141,7 +149,7 @@ class AnchoredCode:
             start = self.code.fresh("s")
             known = self._known(one, first, names)
             self.code(f"{start} = {one}.start")
-            self._hand_on(self._tests(known, start, t2), known, start, t2)
+            self._hand_on(one, self._tests(known, start, t2), known, start, t2)
 
         self._count(one, key, names, t1, t2, hand_on)
 
@@ -173,12 +181,12 @@ class AnchoredCode:
                 code(f"{start} = min([z.start for z in {lefts}])")
                 token = f"{code.constant(_unite)}({lefts})"
                 known = self._known(one, first, names, token)
-                self._hand_on(self._tests(known, start, t2), known, start, t2)
+                self._hand_on(one, self._tests(known, start, t2), known, start, t2)
             return
         with code.block(f"for {item} in {found}:"):
             known = self._known(one, first, names)
             code(f"{start} = {one}.start")
-            self._hand_on(self._tests(known, start, t2), known, start, t2)
+            self._hand_on(one, self._tests(known, start, t2), known, start, t2)
 
     # counting
 
@@ -236,7 +244,7 @@ class AnchoredCode:
             code(f"{tuple_of([own.get(v, '_') for v in self.left])} = {one}.values")
         known = {v: own.get(v) or names.get(v, "None") for v in self.shape.columns}
         if "$token" in known:
-            known["$token"] = token or f"{one}.token"
+            known["$token"] = token
         if "$first" in known and "$first" not in own:
             known["$first"] = f"{one}.end"
         if "$last" in known:
@@ -250,8 +258,10 @@ class AnchoredCode:
             self.code, self.entry, known, self.entry.sure, start, t2, low, high, "True" if self.limit else None
         )
 
-    def _hand_on(self, passing: Passing, known: Names, start: str, t2: str) -> None:
+    def _hand_on(self, one: str, passing: Passing, known: Names, start: str, t2: str) -> None:
         """Write that a match is handed on; of what was tested before, what that has bound is known."""
+        if known.get("$token") == "":
+            known["$token"] = write_token(self.code, one)
         for name in [v for v in known if known[v] and not known[v].isidentifier()]:
             local = self.code.fresh("m")
             self.code(f"{local} = {known[name]}")
