@@ -12,11 +12,11 @@ from typing import Any
 
 from etalis.errors import EtalisError
 from etalis.logic.inline.calls import PredicateCalls
-from etalis.logic.inline.facts import Budget
 from etalis.logic.inline.goals import GoalSteps
-from etalis.logic.inline.lookup import look_ups
-from etalis.logic.inline.memo import asking
-from etalis.logic.inline.recursion import Mode, Recursion
+from etalis.logic.inline.knowledge.facts import Budget
+from etalis.logic.inline.knowledge.lookup import look_ups
+from etalis.logic.inline.knowledge.memo import asking
+from etalis.logic.inline.knowledge.recursion import Mode, RecursiveGoals
 from etalis.logic.inline.scope import Compilation, Operand
 from etalis.logic.inline.step_functions import SourceText, StepFunctions
 from etalis.logic.inline.step_source import return_row, row_of, split_steps, write_body, write_expression
@@ -153,7 +153,7 @@ class GoalCompilation:
         self.reads = reads
         self.find = look_ups(solver)
         self.ask = asking(solver) if reads else _ask_nothing
-        self.recursion = Recursion(solver.database, self._compile_mode)
+        self.recursion = RecursiveGoals(solver.database, self._compile_mode)
         self.present = () if solver.database.versions is None else ((solver, ".view is None"),)
 
     def compile(self, question: PosedGoal) -> CompiledGoal | None:
@@ -181,7 +181,7 @@ class GoalCompilation:
     def _calls(self, shared: Compilation, budget: Budget) -> PredicateCalls:
         return PredicateCalls(shared, self.find, budget, self.present, self.recursion, reads=self.reads)
 
-    def _compile_mode(self, recursion: Recursion, mode: Mode) -> tuple[Compilation, Steps]:
+    def _compile_mode(self, recursion: RecursiveGoals, mode: Mode) -> tuple[Compilation, Steps]:
         """Return the steps of the clauses of a predicate that calls itself, none of which are left to the solver."""
         predicate, positions = mode
         shared = Compilation(self.solver.database)
