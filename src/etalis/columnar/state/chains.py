@@ -158,7 +158,7 @@ class AnchoredChainLink(Link):
             self.operator.origins.number = self.waiting.load(lefts)
         if self.operator.chains is not None:
             # the earliest left side has seen all elements of its group that are after any
-            found: dict[Values, list[Chain]] = {}
+            found: dict[Values, Iterable[Chain]] = dict(self.theirs.lines)
             for left in lefts:
                 for key, chains in left.notes.chains.items():
                     found.setdefault(key, chains)
@@ -176,6 +176,7 @@ class AnchoredChainLink(Link):
         given = zip(values, rows.start.tolist(), rows.end.tolist(), strict=True)
         lefts = [Left(*each, ()) for each in given]
         shelf = self.theirs.lefts
+        self.theirs.lines.clear()
         waiting = list(zip(keys, lefts, strict=True))
         shelve(shelf.groups, None if shelf.keep is None else shelf.fifo, waiting, "end")
         if self.operator.chains is not None:

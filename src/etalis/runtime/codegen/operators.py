@@ -162,7 +162,8 @@ class Operators:
             shared=sharer(left, element, node.shared),
             combine=combiner(out, left, element), check=self._check(entry, out),
             emit=self._emit(entry, out), left_key=picker(left, firm), element_key=picker(element, firm),
-            repeats=repeater(left), parents=parents(left), keep=self.keep(node), marked="$ids" in element,
+            line_key=picker(node.shared, firm), repeats=repeater(left), parents=parents(left),
+            keep=self.keep(node), marked="$ids" in element,
             event=self._event(entry), needs_first="$last" in out, rope_of=rope_of(element),
             waiting_rope=waiting_rope(left),
         )  # fmt: skip

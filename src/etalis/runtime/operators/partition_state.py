@@ -31,7 +31,9 @@ def tables_of(part: Any) -> tuple[Table, ...]:
             return (part,)
         case Blockers(groups=groups) | Slider(groups=groups):
             return (groups,)
-        case Repeater(lefts=shelf) | Folder(openers=shelf):
+        case Repeater(lefts=shelf, lines=lines):
+            return shelf.groups, lines
+        case Folder(openers=shelf):
             return (shelf.groups,)
         case Runner(runs=runs, firsts=firsts, elements=elements):
             return runs, firsts, elements

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from etalis.runtime.operators.base import Emit, Key, Shelf, Values, rank, select
@@ -19,6 +19,7 @@ from etalis.runtime.operators.chains import (
     first_of,
     lengthen,
 )
+from etalis.runtime.operators.lines import Line
 from etalis.runtime.operators.store import LONG, Token
 from etalis.temporal.policy import Policy
 from etalis.temporal.rope import Rope, RunRope, SeveralRopes
@@ -98,7 +99,7 @@ class Repeater:
         self, *, policy: Policy, limits: ReadLimits, shared: Callable[[Values, Values], Values | None],
         combine: Callable[..., Values], check: Emit, emit: Emit, left_key: Key, element_key: Key,
         repeats: Callable[[list[Values], Values], bool], parents: Callable[[Values], tuple[Token, ...]],
-        keep: int | None, marked: bool, event: Callable[[], int] | None, needs_first: bool,
+        line_key: Key, keep: int | None, marked: bool, event: Callable[[], int] | None, needs_first: bool,
         rope_of: Callable[[Values], Rope] | None, waiting_rope: Callable[[Values, int], Rope],
     ) -> None:  # fmt: skip
         self.policy = policy
@@ -118,6 +119,24 @@ class Repeater:
         self.parents = parents
         self.keep = keep
         self.lefts: Shelf[Left] = Shelf(keep)
+        self.line_key = line_key
+        self.lines: dict[Values, Any] = {}  # what generated code keeps of the elements of a group under `unrestricted`
+        self.lines_most = LONG
+
+    def line(self, key: Values, group: Iterable[Left]) -> Line:
+        """Return the elements of a group, those of a snapshot, too; forget those of other groups now and then."""
+        elements = self.lines.get(key)
+        if elements is None:
+            chains = (left.noted.chains.pop(key, None) for left in group if left.noted is not None)
+            elements = max((chain for chain in chains if chain), key=len, default=())
+        if len(self.lines) > self.lines_most:
+            for other, line in list(self.lines.items()):
+                lefts = self.lefts.group(self.line_key(other))
+                if not lefts or lefts[0].end >= max((end for _, end, _ in line), default=0):
+                    del self.lines[other]
+            self.lines_most = 2 * len(self.lines) + LONG
+        found = self.lines[key] = Line(elements)
+        return found
 
     def on_left(self, *instance: Any) -> None:
         """Let a left side wait; of those with one origin and equal values only the first."""
@@ -281,8 +300,32 @@ class Runner:
         self.window = window
         self.runs: dict[Values, list[Run]] = {}
         self.firsts: dict[Values, list[tuple[Run, list[ChainEnd]]]] = {}
-        self.elements: dict[Values, list[tuple[int, int, Values]]] = {}
+        self.elements: dict[Values, Any] = {}  # (start, end, values) each
         self.fifo: deque[tuple[int, Values]] = deque()
+        self.by_lines = False  # whether generated code keeps elements in lines, as it does under `unrestricted`
+
+    def line(self, key: Values, end: int) -> Line:
+        """Return the elements of a group, those of a snapshot, too."""
+        found = self.elements[key] = Line(self.elements.get(key, ()))
+        self.firsts.setdefault(key, [])
+        if self.window is not None:
+            found.due = end
+            self.fifo.append((end, key))
+        return found
+
+    def cut(self, key: Values, due: int, limit: int) -> None:
+        """Forget the elements of a group that ended before a moment; `due` is when it was to be looked at."""
+        found = self.elements.get(key)
+        if found is None or (isinstance(found, Line) and found.due != due):
+            return
+        line = found if isinstance(found, Line) else Line(found)
+        del self.firsts[key][: line.cut(limit - 1)]
+        if len(line):
+            self.elements[key] = line
+            line.due = line.ends[-1]
+            self.fifo.append((line.due, key))
+        else:
+            del self.elements[key], self.firsts[key]
 
     def on_element(self, *instance: Any) -> None:
         """Extend the runs that the policy selects, or open one; hand on what is long enough."""
@@ -342,10 +385,13 @@ class Runner:
             return
         limit = now - self.window
         while self.fifo and self.fifo[0][0] < limit:
-            key = self.fifo.popleft()[1]
-            _keep_started(self.runs, key, limit, lambda run: run.start)
-            _keep_started(self.firsts, key, limit, lambda first: first[0].start)
-            _keep_started(self.elements, key, limit, lambda element: element[0])
+            due, key = self.fifo.popleft()
+            if self.by_lines:
+                self.cut(key, due, limit)
+                continue
+            keep_started(self.runs, key, limit, lambda run: run.start)
+            keep_started(self.firsts, key, limit, lambda first: first[0].start)
+            keep_started(self.elements, key, limit, lambda element: element[0])
 
     def _note(self, run: Run, values: Values, start: int, end: int, links: Links | None = None) -> RunLog | None:
         """Note an element that opens or extends a run, and its chains, where contributing inputs are kept."""
@@ -391,99 +437,7 @@ def is_usable(x: Left | Run) -> bool:
     return x.tied is None or x.tied.alive
 
 
-# What generated code asks for where there is more than the usual.
-
-Lefts = dict[Values, Any]  # a list of left sides in order of rank, a long one a deque
-
-
-def shelve(groups: Lefts, key: Values, group: Any, left: Left, newest: bool) -> None:
-    """Let a left side wait among others of its key, or in their place if they are older."""
-    if newest:
-        if not any(is_usable(other) and rank(other) > rank(left) for other in group):
-            groups[key] = [left]
-        return
-    if rank(group[-1]) > rank(left):
-        group = groups[key] = sorted([*group, left], key=rank)
-    else:
-        group.append(left)
-    if len(group) >= LONG and type(group) is list:
-        groups[key] = deque(group)
-
-
-def _is_held(left: Left, limit: int | None) -> bool:
-    return is_usable(left) and (limit is None or left.start >= limit)
-
-
-def let_go(groups: Lefts, key: Values, limit: int | None) -> None:
-    """Drop the left sides of a key that can no longer be used."""
-    group = groups[key]
-    count = len(group)
-    while group and not _is_held(group[0], limit):
-        del group[0]
-    while group and not _is_held(group[-1], limit):
-        del group[-1]
-    if len(group) == count:
-        rest = [left for left in group if _is_held(left, limit)]
-        groups[key] = deque(rest) if len(rest) >= LONG else rest
-    elif not group:
-        del groups[key]
-
-
-def find_earliest(groups: Lefts, key: Values, limit: int | None) -> Left | None:
-    """Return the first left side of a key that can be used; drop those before it."""
-    group = groups[key]
-    while group and not _is_held(group[0], limit):
-        del group[0]
-    if group:
-        found: Left = group[0]
-        return found
-    del groups[key]
-    return None
-
-
-def find_latest(groups: Lefts, key: Values, before: int, limit: int | None) -> Left | None:
-    """Return the last left side of a key that can be used and ended before a moment; drop those that cannot."""
-    group = groups[key]
-    while group and not _is_held(group[-1], limit):
-        del group[-1]
-    if not group:
-        del groups[key]
-        return None
-    found: Left
-    for found in reversed(group):
-        if found.end < before and _is_held(found, limit):
-            return found
-    return None
-
-
-def next_run(runs: dict[Values, list[Run]], key: Values, latest: bool, before: int, limit: int | None) -> Run | None:
-    """Return the run of a key that goes on, which becomes the last of them; drop those that cannot be used."""
-    group = [run for run in runs[key] if is_usable(run) and (limit is None or run.start >= limit)]
-    candidates = sorted([run for run in group if run.end < before], key=rank)
-    found = None
-    if candidates:
-        found = candidates[-1 if latest else 0]
-        group.append(group.pop(next(i for i, run in enumerate(group) if run is found)))
-    if group:
-        runs[key] = group
-    else:
-        del runs[key]
-    return found
-
-
-def expire_runs(runs: dict[Values, list[Run]], fifo: deque[tuple[int, Values]], limit: int) -> None:
-    """Drop the runs that began before a moment; `fifo` has (end, key) of what opened them."""
-    while fifo and fifo[0][0] < limit:
-        key = fifo.popleft()[1]
-        group = runs.get(key, ())
-        if len(group) == 1:
-            if group[0].start < limit:
-                del runs[key]
-        elif group:
-            _keep_started(runs, key, limit, lambda run: run.start)
-
-
-def _keep_started(table: dict[Values, list[Any]], key: Values, limit: int, start: Callable[[Any], int]) -> None:
+def keep_started(table: dict[Values, list[Any]], key: Values, limit: int, start: Callable[[Any], int]) -> None:
     """Keep of a group what started at a moment or later, and the group only if it has something."""
     group = table.get(key)
     if group is not None:

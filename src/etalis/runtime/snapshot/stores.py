@@ -183,7 +183,7 @@ def form_of(part: Any, place: int) -> str:
         case dict():
             return "instances"
         case Repeater():
-            return "left"
+            return ("left", "plain")[place]
         case Folder(fold=row):
             return f"opener of {row.name}"
         case Slider(fold=row, is_running=is_running):

@@ -11,7 +11,8 @@ from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape
 from etalis.runtime.codegen.repetitions.tokens import write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.operators.repetition import Run, Runner, expire_runs, next_run
+from etalis.runtime.operators.repetition import Run, Runner
+from etalis.runtime.operators.waiting_lefts import expire_runs, next_run
 
 
 class AloneCode:
