@@ -12,9 +12,11 @@ from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.ropes import node_shape, slot_names
-from etalis.runtime.operators.lines import Line, longest_after
 from etalis.runtime.operators.partition_state import held_by
-from etalis.runtime.operators.repetition import Repeater, Runner, is_usable
+from etalis.runtime.operators.repetition.counted import is_usable
+from etalis.runtime.operators.repetition.lines import Line, longest_after
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import Newest, members
 from etalis.runtime.ruleset import RuleSet
 from etalis.temporal.rope import SeveralRopes, flatten, rope_of, ropes_in

@@ -24,8 +24,10 @@ from etalis.columnar.state.base import KeptField, Link
 from etalis.columnar.state.links import by_end
 from etalis.columnar.state.repetition import FollowerStore, shelve
 from etalis.runtime.operators.base import Values, rank
-from etalis.runtime.operators.chains import Lengths
-from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner
+from etalis.runtime.operators.repetition.chains import Lengths
+from etalis.runtime.operators.repetition.counted import Left, Run
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 
 Chain: TypeAlias = tuple[int, int, Lengths]  # start and end of the last element; how many there are, since when
 Limits: TypeAlias = tuple[int, int]  # least and most, as columns have them

@@ -21,9 +21,10 @@ from etalis.runtime.codegen.repetitions.repetitions import Repetitions
 from etalis.runtime.codegen.rule_code import RuleCode
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.base import Emit, Values
-from etalis.runtime.operators.chains import Limits
 from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
-from etalis.runtime.operators.repetition import Repeater, Runner
+from etalis.runtime.operators.repetition.chains import Limits
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import Fifo, Token
 from etalis.temporal.rope import Rope
 

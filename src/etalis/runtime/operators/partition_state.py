@@ -16,7 +16,8 @@ from etalis.runtime.deadlines.unmatched import Unmatched
 from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder, Slider
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
-from etalis.runtime.operators.repetition import Repeater, Runner
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import Doubles, Newest, members
 from etalis.runtime.state import State
 

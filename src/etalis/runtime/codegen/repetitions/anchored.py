@@ -10,19 +10,20 @@ from collections.abc import Callable
 
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.passing import Passing
-from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape
+from etalis.runtime.codegen.repetitions.shape import OtherOperators, WrittenRepetition
 from etalis.runtime.codegen.repetitions.tokens import write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code, tuple_of
-from etalis.runtime.operators import waiting_lefts as waiting
-from etalis.runtime.operators.repetition import Left, Repeater
+from etalis.runtime.operators.repetition import waiting
+from etalis.runtime.operators.repetition.counted import Left
+from etalis.runtime.operators.repetition.repeater import Repeater
 from etalis.runtime.operators.store import LONG, Token
 
 
 class AnchoredCode:
     """Writes what the instances of a repetition do that counts after left sides."""
 
-    def __init__(self, operators: OtherOperators, entry: Wired, shape: Shape, code: Code) -> None:
+    def __init__(self, operators: OtherOperators, entry: Wired, shape: WrittenRepetition, code: Code) -> None:
         assert shape.node.left is not None
         self.operators = operators
         self.entry = entry

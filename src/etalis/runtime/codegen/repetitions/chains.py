@@ -1,6 +1,6 @@
 """Repetitions in generated code under the policy `unrestricted`: chains that end at an element (13.7, 13.13).
 
-The elements of a group are one line (`operators.lines`), whatever they come after: an element costs the matches that it
+The elements of a group are one line (`lines`), whatever they come after: an element costs the matches that it
 makes. A chain of n ends at it if it has n - 1 before it, so that left sides match which ended before the latest start
 of such a chain: those up to a place.
 """
@@ -11,13 +11,14 @@ from itertools import islice
 
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.repetitions.anchored import AnchoredCode
-from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape
+from etalis.runtime.codegen.repetitions.shape import OtherOperators, WrittenRepetition
 from etalis.runtime.codegen.repetitions.tokens import write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.operators.lines import Line
-from etalis.runtime.operators.repetition import Run, Runner
-from etalis.runtime.operators.waiting_lefts import count_ended, drop_ended
+from etalis.runtime.operators.repetition.counted import Run
+from etalis.runtime.operators.repetition.lines import Line
+from etalis.runtime.operators.repetition.runner import Runner
+from etalis.runtime.operators.repetition.waiting import count_ended, drop_ended
 
 
 class AnchoredChains:
@@ -97,7 +98,7 @@ class AnchoredChains:
 class AloneChains:
     """Writes what an element of a repetition does that stands alone."""
 
-    def __init__(self, operators: OtherOperators, entry: Wired, shape: Shape, code: Code) -> None:
+    def __init__(self, operators: OtherOperators, entry: Wired, shape: WrittenRepetition, code: Code) -> None:
         self.operators = operators
         self.entry = entry
         self.shape = shape

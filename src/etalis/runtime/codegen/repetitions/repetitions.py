@@ -9,7 +9,7 @@ from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.repetitions.alone import AloneCode
 from etalis.runtime.codegen.repetitions.anchored import AnchoredCode
 from etalis.runtime.codegen.repetitions.chains import AloneChains, AnchoredChains
-from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape, shape_of
+from etalis.runtime.codegen.repetitions.shape import OtherOperators, WrittenRepetition, shape_of
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code
 
@@ -19,10 +19,10 @@ class Repetitions:
 
     def __init__(self, operators: OtherOperators) -> None:
         self.operators = operators
-        self.shapes: dict[int, Shape | None] = {}
+        self.shapes: dict[int, WrittenRepetition | None] = {}
         self.outlined: dict[tuple[int, int], Callable[..., None]] = {}
 
-    def shape(self, entry: Wired) -> Shape | None:
+    def shape(self, entry: Wired) -> WrittenRepetition | None:
         """Return what is known of a repetition whose elements are taken by generated code, None of another."""
         if id(entry) not in self.shapes:
             found = shape_of(self.operators, entry)
@@ -72,7 +72,7 @@ class Repetitions:
             writer.write_element(names, t1, t2)
 
 
-def _is_written(shape: Shape) -> bool:
+def _is_written(shape: WrittenRepetition) -> bool:
     policy = shape.node.policy
     if policy.select in ("earliest", "latest"):
         return True

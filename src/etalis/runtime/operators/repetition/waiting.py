@@ -8,7 +8,8 @@ from operator import attrgetter
 from typing import Any
 
 from etalis.runtime.operators.base import Values, rank
-from etalis.runtime.operators.repetition import Left, Run, is_usable, keep_started
+from etalis.runtime.operators.repetition.counted import Left, Run, is_usable
+from etalis.runtime.operators.repetition.runner import keep_started
 from etalis.runtime.operators.store import LONG
 
 END = attrgetter("end")
