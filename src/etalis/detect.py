@@ -26,6 +26,7 @@ from etalis.language.flags import with_ahead
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.plan.keys import show
 from etalis.runtime.core import Ahead, EngineOptions
+from etalis.runtime.reporting.engine_report import make_report
 from etalis.runtime.reporting.report import Report, ReportError, read_nowhere
 from etalis.runtime.state import BEGINNING
 from etalis.tables.column_types import NUMBERS, nested_types, type_name
@@ -77,7 +78,8 @@ def detect(
     parts.extend(run.close())
     found = pa.Table.from_batches(parts, schema=run.results.schema)
     run.note_unread(feed, again=not found.num_rows)
-    report = run.run.engine.report()
+    is_asked = on_report is not None or engine.strict or not found.num_rows
+    report = make_report(run.run.engine.core, silence=is_asked)
     if on_report is not None:
         on_report(report)
     if engine.strict and report:

@@ -36,6 +36,13 @@ JOINS = Shape(  # many matches of one event, and what is written in line for the
         "or",
     ),
 )  # fmt: skip
+DEADLINES = Shape(  # absences that are decided together, one after the other, and below what follows from them
+    rules=4, leaves=4, depth=3, alarms=False, events=24, moments=12,
+    kinds=(
+        *["event"] * 4, *["not_within"] * 8, "binary", "binary", "or", "within", "where", "check", "event_multiply",
+        "sliding", "repeat",
+    ),
+)  # fmt: skip
 CHOICES = Shape(  # n of several patterns, of which one event may fill some
     rules=2, leaves=6, depth=3, alarms=False, events=20, moments=8,
     kinds=(*["event"] * 4, *["any"] * 6, "binary", "or", "within", "where", "cnot", "repeat", "iso", "event_multiply"),
@@ -172,6 +179,12 @@ def test_engine_gives_the_meaning(tree: s.Tree, stream: list[Event], policy: str
 @by_day(3)
 @given(programs(JOINS), streams(JOINS), policies(JOINS))
 def test_joins_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@by_day(2)
+@given(programs(DEADLINES), streams(DEADLINES), policies(DEADLINES))
+def test_deadlines_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())
 
 

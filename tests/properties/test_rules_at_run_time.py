@@ -15,7 +15,7 @@ import etalis
 from etalis.engine import Engine
 from etalis.errors import ProgramError
 from etalis.runtime import ruleset
-from etalis.runtime.codegen.keys import constant_index
+from etalis.runtime.codegen.branches import levels
 from helpers.examples import by_day
 
 pytestmark = pytest.mark.property
@@ -31,6 +31,9 @@ PARTS = (
     "b({0}, Y)",
     "b(X, {0})",
     "b(X, Y)",
+    "a(X, Y)",
+    "a(X, Y)",
+    "a(X, X)",
     "c({2}, Y)",
     "c(X, {3})",
     "d(X, {2})",
@@ -38,6 +41,10 @@ PARTS = (
 PATTERNS = (
     "{0}",
     "{0} where {v} > {n}",
+    "{0} where ({v} = {c}, {w} >= {n})",
+    "{0} where (1 >= {v}, {w} < {n}, {v} == {c})",
+    "{0} where ({v} > {w}, {v} =< {n}, 0 < {v})",
+    "({0} seq {1}) within 5 where ({v} < {n}, {w} \\= {n})",
     "{0} seq {1}",
     "({0} seq {1}) within 5",
     "({0} and {1}) within 6",
@@ -49,6 +56,7 @@ PATTERNS = (
     "{0} seq (not {1} within 2)",
     "({0} seq? {1}) within 3",
 )
+USUAL = 6  # patterns at the front, which the index finds by what they ask
 HEADS = ("m{k}({v}, {v})", "m{k}({v})", "same({v})", "same({v})", "deep({v}, 1)", "b({v}, 7)", "a({k}, {v})")
 
 
@@ -58,10 +66,11 @@ def draw_rule(random: Random, number: int) -> str:
     figures = [random.choice(("0.5", "1.0", "2.0")), str(random.randrange(3))]
     parts = [random.choice(PARTS).format(*constants, *figures) for _ in range(3)]
     bound = [name for name in "XY" if name in parts[0]]
-    v, n = random.choice(bound or ["1"]), str(random.randrange(3))
-    patterns = PATTERNS[:2] if random.random() < 0.6 else PATTERNS
+    v, w = (random.choice(bound or ["1"]) for _ in "vw")
+    n, c = str(random.randrange(3)), random.choice(VALUES[:7])
+    patterns = PATTERNS[:USUAL] if random.random() < 0.6 else PATTERNS
     head = HEADS[0] if random.random() < 0.7 else random.choice(HEADS)
-    written = random.choice(patterns).format(*parts, v=v, n=n)
+    written = random.choice(patterns).format(*parts, v=v, w=w, n=n, c=c)
     return f"r{number} rule: {head.format(k=number, v=v)} <- {written}."
 
 
@@ -132,7 +141,7 @@ def whole(do: Callable[[], Any]) -> Any:
     with (
         patch.object(ruleset, "insert_apart", never),
         patch.object(ruleset, "delete_apart", never),
-        patch.object(constant_index, "FEW", 10**9),
+        patch.object(levels, "FEW", 10**9),
     ):
         return do()
 

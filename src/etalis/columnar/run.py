@@ -62,7 +62,9 @@ class ColumnRun:
         contributors: bool = False,
     ) -> None:  # fmt: skip
         self.program = program
-        options = EngineOptions(policy, parts=contributors, on_error=on_error, on_dead_letter=on_dead_letter)
+        options = EngineOptions(
+            policy, parts=contributors, on_error=on_error, on_dead_letter=on_dead_letter, defers=True
+        )
         self.engine = RuntimeEngine(program, options) if engine is None else engine
         rules = self.engine.core.rules
         database = rules.conditions.solver.database
@@ -351,7 +353,7 @@ class ColumnRun:
         """Yield what the rules over columns have still to process when the stream ends, each up to a horizon."""
         for piece in self.release():
             yield piece, None
-        if self.components:
+        if self.components and not self.waits_for_rows:
             for piece in self.schedule.rest():
                 yield piece, None
             yield NO_ROWS, END

@@ -175,10 +175,15 @@ class Made:
             self.reset()
 
     def add(self, raw: Raw, arity: int) -> bool:
-        """Note a further event of this stamp; tell whether it is new, as one of few is that begins when none did."""
+        """Note a further event of this stamp; tell whether it is new. One of few is compared with each."""
         if self.seen_at != self.stamp:
             several = self.first if type(self.first) is list else [self.first]
-            if len(several) <= FEW and raw[1] not in [other[1] for other in several]:
+            if len(several) <= FEW:
+                start, end = raw[1], 3 + arity
+                values = raw[3:end]
+                for other in several:
+                    if other[1] == start and other[3:end] == values:
+                        return False
                 self.first = [*several, raw]
                 return True
         seen = self.seen if self.seen_at == self.stamp else self.identities(arity)

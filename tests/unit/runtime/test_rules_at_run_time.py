@@ -100,7 +100,7 @@ def test_an_event_comes_to_the_leaves_of_its_constants_in_their_order() -> None:
     rules += [f"p{n} rule: n{n}(Y) <- a({n}, Y)" for n in range(10)]
     engine = program(*rules)
     index = engine.core.rules.compiler.indexes["a", 2]
-    assert list(index.tables) == [0, 1]
+    assert list(index.level.parts) == [("pattern", 0), ("pattern", 1)]
     assert shown(engine.push("a", 1, 3, at=1)) == ["m3(1) [1, 1]", "n1(3) [1, 1]", "same(1) [1, 1]"]
     assert shown(engine.push("a", 1.0, 30, at=2)) == ["same(1) [2, 2]"]
     found = [engine.push("a", x, "no", at=3) for x in ("x", 1, 1.0, (1,), "y")]

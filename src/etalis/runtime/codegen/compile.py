@@ -7,13 +7,16 @@ becomes a function of its own when reached from another probe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, assert_never
 
 from etalis.data.values import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.absences import Absences
+from etalis.runtime.codegen.branches.branch_writer import BranchWriter, unpack_event
+from etalis.runtime.codegen.branches.constant_index import ConstantIndex
 from etalis.runtime.codegen.deadlines.absences_until import Deadlines
 from etalis.runtime.codegen.emission import Emission
 from etalis.runtime.codegen.joins.join import Joins
@@ -21,7 +24,6 @@ from etalis.runtime.codegen.joins.outer import OuterJoins
 from etalis.runtime.codegen.joins.probe import JoinParts
 from etalis.runtime.codegen.joins.stores import JoinStores
 from etalis.runtime.codegen.joins.storing import Storing
-from etalis.runtime.codegen.keys.constant_index import ConstantIndex
 from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired, WiredReader
 from etalis.runtime.codegen.operators import Operators
@@ -54,6 +56,7 @@ class Compiler:
         )  # fmt: skip
         self.operators = Operators(base, self.stores, self.tests, self.emission)
         self.deadlines = Deadlines(base, self.absences, self.tests, self.emission)
+        self.branches = BranchWriter(base, self._offer_branch, self._note_match)
         self.outlined: dict[int, Callable[..., Any]] = {}
         self.indexes: dict[tuple[str, int], ConstantIndex] = {}
         self.takers: dict[tuple[str, int], dict[Hashable, tuple[Callable[..., Any], Text]]] = {}  # of the fast path
@@ -79,7 +82,8 @@ class Compiler:
         index = self.indexes.get(kind)
         if index is None:
             return kind, self.processor(kind, leaves)
-        index.add(leaf, self._offer_all(kind, [leaf]))
+        branch, anew = self.branches.write(kind, leaf)
+        index.add(branch, anew=anew)
         return kind, index.offer
 
     def remove(self, leaf: Wired) -> tuple[p.Kind, Callable[[Raw], None] | None]:
@@ -102,26 +106,35 @@ class Compiler:
         """Return the function that offers one event to its leaves, left to right; of many, to those that may match."""
         if len(leaves) <= MOST_TOGETHER:
             return self._offer_all(kind, leaves)
-        index = self.indexes[kind] = ConstantIndex(self.base.evidence.kind(kind))
-        index.build((leaf, self._offer_all(kind, [leaf])) for leaf in leaves)
+        branches = [self.branches.write(kind, leaf)[0] for leaf in leaves]
+        index = self.indexes[kind] = ConstantIndex(self.base.evidence.kind(kind), branches)
         return index.offer
 
     def _offer_all(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
         code = Code(["raw"])
-        parameters = [f"x{i}" for i in range(kind[1])]
-        if self.base.heads.parts:
-            code.rope = "rope"
-            code(f"({', '.join(['t2', 't1', 'kind', *parameters, '*rope'])}) = raw")
-            code("rope = rope[0] if kind is None else raw")  # a derived event is a piece of what follows from it
-        else:
-            code(f"({', '.join(['t2', 't1', '_', *parameters])}) = raw")
+        code.add(unpack_event(code, kind[1], parts=self.base.heads.parts))
         code.begin_event()
+        parameters = [f"x{i}" for i in range(kind[1])]
         for leaf in leaves:
             self.offer(code, leaf, parameters, "t1", "t2")
         return self.base.finish(code, f"{format_atom(kind[0])}/{kind[1]}")
 
     def offer(self, code: Code, leaf: Wired, parameters: Sequence[str], t1: str, t2: str) -> None:
         """Write the code that matches an instance against a leaf's pattern and hands it on."""
+        with self._matching(code, leaf, parameters) as names:
+            self.deliver(code, leaf, names, t1, t2)
+
+    def _offer_branch(self, code: Code, leaf: Wired, parameters: Sequence[str]) -> None:
+        self.offer(code, leaf, parameters, "t1", "t2")
+
+    def _note_match(self, code: Code, leaf: Wired, parameters: Sequence[str]) -> None:
+        """Write that a leaf's pattern has matched, and nothing else."""
+        with self._matching(code, leaf, parameters):
+            code(f"{code.constant(self.base.evidence.part(leaf.key))}.seen = True")
+
+    @contextmanager
+    def _matching(self, code: Code, leaf: Wired, parameters: Sequence[str]) -> Iterator[Names]:
+        """Begin the block for an event that a leaf's pattern matches; give what it binds."""
         assert isinstance(leaf.node, p.Source)
         wanted = set(leaf.node.exports)
         test, names = match_arguments(code, leaf.node.args, parameters, wanted)
@@ -131,9 +144,9 @@ class Compiler:
             came = self.base.evidence.kind((leaf.node.name, len(leaf.node.args)))
             code(f"{code.constant(came)}.seen = True")
             with code.block(f"if {test}:"):
-                self.deliver(code, leaf, names, t1, t2)
+                yield names
         else:
-            self.deliver(code, leaf, names, t1, t2)
+            yield names
 
     def marks(self, code: Code, exports: Sequence[str]) -> Names:
         """Return the marks an instance starts with: what it is made of, itself."""

@@ -14,6 +14,7 @@ from etalis.runtime.operators.store import LOT, Fifo
 
 BEFORE_TIME = -(1 << 200)
 LEAST_TRIM = 64
+SELDOM = 3  # times as long as a blocker matters, its key is looked at
 
 
 class Blockers:
@@ -38,16 +39,22 @@ class Blockers:
 
     def expire(self, now: int) -> None:
         """Let go what can block nothing that ends at a moment or later."""
-        if self.last_only and self.keep is not None:
+        if self.last_only:
+            assert self.keep is not None
             for key in [key for key, group in self.groups.items() if group[-1][0] < now - self.keep]:
                 del self.groups[key]
-        self._expire(now, len(self.fifo))
+        else:
+            self._expire(now, len(self.fifo))
 
     def expire_lot(self, now: int) -> None:
         """Let go some of it, and say when there is more."""
         assert self.keep is not None
-        self._expire(now, LOT)
-        self.fifo.put_off(now, self.keep)
+        if self.last_only:
+            self._expire_keys(now, LOT)
+            self.fifo.put_off(now, SELDOM * self.keep)
+        else:
+            self._expire(now, LOT)
+            self.fifo.put_off(now, self.keep)
 
     def _expire(self, now: int, most: int) -> None:
         if self.keep is None:
@@ -59,12 +66,26 @@ class Blockers:
                 return
             self.fifo.popleft()
             group = self.groups.get(old)
-            if group is not None and self.last_only and group[-1][0] >= limit:
-                self.fifo.append((now, old))
-            elif group is not None:
+            if group is not None:
                 del group[: bisect_left(group, (limit,))]
                 if not group:
                     del self.groups[old]
+
+    def _expire_keys(self, now: int, most: int) -> None:
+        """Let go keys of which nothing matters any more; look at others again later."""
+        assert self.keep is not None
+        fifo, groups, limit = self.fifo, self.groups, now - self.keep
+        for _ in range(min(most, len(fifo))):
+            if fifo[0][0] >= limit:
+                return
+            key = fifo.popleft()[1]
+            group = groups.get(key)
+            if group is None:
+                continue
+            if group[-1][0] < limit:
+                del groups[key]
+            else:
+                fifo.append((now, key))
 
     def hit(self, key: Any, low: int, high: int) -> bool:
         """Tell whether something occurred with low < start and end < high."""

@@ -58,6 +58,13 @@ class Evidence:
         """Return the mark of a part that is known by a key."""
         return self._parts.setdefault(key, Mark())
 
+    def mark_together(self, key: Hashable, other: Hashable) -> bool:
+        """Let two parts that match together have one mark, if neither has matched yet; tell whether they have."""
+        mark = self.part(other)
+        if mark.seen is None and self.part(key).seen is None:
+            self._parts[key] = mark
+        return self.part(key) is mark
+
     def kind(self, kind: Kind) -> Mark:
         """Return the mark of a kind of event: set when one came."""
         return self._kinds.setdefault(kind, Mark())

@@ -10,17 +10,19 @@ from etalis.runtime.state import State
 
 
 def write_timer(
-    code: Code, state: State, lane: Lane | None, due: str, since: str, owner: Owner, stage: int, payload: str
-) -> None:
+    code: Code, state: State, lane: Lane | None, due: str, since: str, owner: Owner, stage: int, payload: str, *,
+    is_parted: bool,
+) -> None:  # fmt: skip
     """Write that something is to happen at a moment; in a lane, if such timers are due in the order of setting."""
     shared, timers = code.constant(state), code.constant(state.timers)
-    number = f"{shared}.sequence"
+    number = code.fresh("n")
+    code(f"{shared}.sequence = {number} = {shared}.sequence + 1")
     if owner.level:
         number = f"{number} + {code.constant(owner.level << LEVELS)}"
-    code(f"{shared}.sequence += 1")
     if stage:
         since = f"({since} - {code.constant(stage * STAGE)})"
-    timer = f"({due}, -{since}, {number}, {code.constant(owner)}, {payload}, {shared}.tag)"
+    tag = f"{shared}.tag" if is_parted else "None"
+    timer = f"({due}, -{since}, {number}, {code.constant(owner)}, {payload}, {tag})"
     if lane is None:
         code(f"{code.constant(heappush)}({code.constant(state.timers.heap)}, {timer})")
     else:

@@ -41,6 +41,7 @@ class Lapse:
     def __init__(self, rules: RuleSet, run_loop: RunLoop, entries: list[Wired], *, gathers: bool) -> None:
         self.rules, self.run_loop, self.entries, self.gathers = rules, run_loop, entries, gathers
         self.timers, self.compiler = rules.state.timers, rules.compiler
+        self.report = run_loop.report
         self.code = Code(["t"])
 
     def write(self) -> Callable[[int], Any]:
@@ -51,19 +52,28 @@ class Lapse:
         code("begin = 0" if self.gathers else "made = 0")
         clock = f"{code.constant(self.rules.state)}.clock"
         general = f"{code.constant(self.run_loop.reach_now)}(t)"
-        with code.block(f"if len({code.constant(self.timers.lanes)}) > {len(lanes)}:"):
+        others = f"len({code.constant(self.timers.lanes)}) > {len(lanes)}"
+        if len(lanes) == 1 and self._all_in_lanes():
+            others = f"{code.constant(self.timers.heap)} or {others}"
+        with code.block(f"if {others}:"):
             code(f"return {general}")
-        reported = f"{code.constant(self.run_loop.report)}(found)"
+        reported = f"{code.constant(self.report)}(found)"
         with code.block("while True:"):
-            self._write_first(list(map(code.constant, lanes)))
-            code("(ends, back, _, whose, place, _) = first")
+            if len(lanes) == 1 and self._all_in_lanes():
+                source = code.constant(lanes[0])
+                nothing = code.constant(NOTHING)
+                code(f"(ends, back, _, whose, place, _) = {source}[0] if {source} else {nothing}")
+            else:
+                source = "source"
+                self._write_first(list(map(code.constant, lanes)))
+                code("(ends, back, _, whose, place, _) = first")
             if not self.gathers:
                 self._write_settling()
             with code.block("if ends >= t:"):
                 code("break")
             for number, (entry, owner) in enumerate(zip(self.entries, owners, strict=True)):
                 with code.block(f"{'el' if number else ''}if whose is {code.constant(owner)}:"):
-                    code("source.popleft()")
+                    code(f"{source}.popleft()")
                     if self.rules.watched or not self.gathers:
                         code(f"if {clock} < ends: {clock} = ends")
                     self._write_due(entry, owner)
@@ -75,6 +85,11 @@ class Lapse:
         code(f"{timers}.due = ends")
         code(f"return {reported} if found else ()")
         return self.compiler.base.finish(code, "lapse")
+
+    def _all_in_lanes(self) -> bool:
+        """Tell whether nothing is set in the heap."""
+        lane = self.compiler.deadlines.lane
+        return all(isinstance(entry.node, p.Deadline) and lane(entry) is not None for entry in self.entries)
 
     def _owner(self, entry: Wired) -> Waiter | Unmatched:
         if isinstance(entry.node, p.Deadline):
@@ -129,7 +144,7 @@ class Lapse:
             with code.block("if len(found) > begin + 1:"):
                 code(f"{code.constant(_sort_step)}(found, begin)")
             with code.block(f"if len(found) > {code.constant(self.run_loop.most)}:"):
-                code(f"{code.constant(self.run_loop.report)}(found)")
+                code(f"{code.constant(self.report)}(found)")
 
 
 class HeapSource:

@@ -8,6 +8,7 @@ began; every other form of a moment by one call. What is no moment (an interval,
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from types import CellType
 from typing import Any
 
 from etalis.data.scalars import to_python
@@ -25,18 +26,23 @@ class Moments:
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
         self._call = self.read
+        self._day, self._begun = CellType(None), CellType(None)  # the day of the last date
 
-    def write(self, code: Code, *, in_loop: bool) -> None:
-        """Write that `t` is the moment `at`; outside of a loop, which knows the day, all but seconds by a call."""
+    def begin(self, code: Code) -> None:
+        """Say where a function that reads moments finds the day of the last one: its own, or what all calls share."""
+        if code.long_running:
+            code("day = begun = None")
+        else:
+            code.shared.update(day=self._day, begun=self._begun)
+
+    def write(self, code: Code) -> None:
+        """Write that `t` is the moment `at`."""
         with code.block("if type(at) is int:"):
             code(f"t = at * {MICROSECONDS}")
         with code.block("else:"):
-            if in_loop:
-                self._write_common(code)
-            else:
-                code(f"t = {code.constant(self._call)}(at)")
+            self._write_other(code)
 
-    def _write_common(self, code: Code) -> None:
+    def _write_other(self, code: Code) -> None:
         with code.block("try:"):
             with code.block("if type(at) is float:"):
                 code(f"t = {code.constant(round)}(at * {MICROSECONDS})")

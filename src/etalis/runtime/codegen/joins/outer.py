@@ -71,7 +71,10 @@ class OuterJoins:
             code(f"{due} = {t1} + {code.constant(unmatched.window)}")
         since = t1 if unmatched.by_start else t2
         lane = unmatched.lane() if t1 == t2 else None
-        write_timer(code, state, lane, due, since, unmatched, unmatched.stage, f"({key}, {instance})")
+        write_timer(
+            code, state, lane, due, since, unmatched, unmatched.stage, f"({key}, {instance})",
+            is_parted=self.base.corrects,
+        )  # fmt: skip
 
     def _lone_emitter(self, entry: Wired) -> Callable[..., None]:
         """Return the function (key, instance, end) that hands on an instance without a partner."""

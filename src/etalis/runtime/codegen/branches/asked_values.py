@@ -1,0 +1,112 @@
+"""What one attribute of an event must be for a leaf to do anything with it: constants and bounds of its first tests.
+
+`tick('S7', P)` and `tick(S, P) where (S = 'S7', P > 17.3)` both ask for 'S7', the second for at least 17.3, too. Law:
+an event that has not all of this neither matches nor makes a condition report an error, as long as the attributes at
+the places of `numbers` are numbers: what a comparison says of anything else is an error, so that its leaf must see it.
+Bounds are closed, and an attribute may equal a constant that is another value: what is found is asked all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from etalis.data.values import Real, Value
+from etalis.language import syntax as s
+from etalis.language.check.goals import conjuncts
+from etalis.plan import algebra as p
+from etalis.runtime.codegen.network import Wired
+
+NUMBERS = frozenset((int, float, Real))  # the types of values that compare with each other
+_EQUAL = frozenset(("=", "=="))
+_BOUNDS = {">": "above", ">=": "above", "<": "below", "=<": "below"}
+_OTHER = {"above": "below", "below": "above"}
+_PLAIN_COMPARISONS = frozenset((*_BOUNDS, "=:=", "=\\="))
+
+
+@dataclass(slots=True)
+class AskedValues:
+    """Constants by place, of the pattern and of conditions; least and most; what must be a number for these."""
+
+    pattern: dict[int, Value] = field(default_factory=dict)
+    equal: dict[int, Value] = field(default_factory=dict)
+    above: dict[int, float] = field(default_factory=dict)
+    below: dict[int, float] = field(default_factory=dict)
+    numbers: set[int] = field(default_factory=set)
+    before: dict[int, frozenset[int]] = field(
+        default_factory=dict
+    )  # the numbers that a constant of a condition follows
+    is_plain: bool = False  # whether the pattern itself takes every event
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether a condition asks for anything."""
+        return bool(self.equal or self.above or self.below)
+
+    @property
+    def bounded(self) -> Collection[int]:
+        """The places that have a bound."""
+        return self.above.keys() | self.below.keys()
+
+
+def asked_values(leaf: Wired) -> AskedValues:
+    """Return what is asked of an event by a leaf, and by its reader if it has no other."""
+    assert isinstance(leaf.node, p.Source)
+    args = leaf.node.args
+    found = AskedValues({place: term.value for place, term in enumerate(args) if isinstance(term, s.Const)})
+    places: dict[str, int] = {}
+    for place, term in enumerate(args):
+        if isinstance(term, s.Var):
+            places.setdefault(term.name, place)
+    found.is_plain = len(places) == len(args)
+    reader = leaf.readers[0]
+    if len(leaf.readers) == 1 and reader.kind == "input" and isinstance(reader.target.node, p.Filter):
+        known = {reader.renames.get(name, name): place for name, place in places.items() if name in leaf.node.exports}
+        _ask_tests(found, reader.target.node.tests, known)
+    return found
+
+
+def _ask_tests(found: AskedValues, tests: tuple[p.Test, ...], places: Mapping[str, int]) -> None:
+    """Add what tests ask, up to the first that may do anything else."""
+    for test in tests:
+        match test:
+            case p.Window():
+                continue
+            case p.GoalTest(kind="where" | "check", goal=goal) | p.Prefilter(goal=goal):
+                if not all(_ask(found, each, places) for each in conjuncts(goal)):
+                    return
+            case _:
+                return
+
+
+def _ask(found: AskedValues, goal: s.Term, places: Mapping[str, int]) -> bool:
+    """Add what a conjunct asks; tell whether it does nothing else."""
+    match goal:
+        case s.Compound(name=name, args=(s.Var(name=variable), s.Const(value=value))) if variable in places:
+            return _compare(found, name, places[variable], value)
+        case s.Compound(name=name, args=(s.Const(value=value), s.Var(name=variable))) if variable in places:
+            return _compare(found, name, places[variable], value, is_turned=True)
+        case s.Compound(name=name, args=(s.Var(name=a), s.Var(name=b))) if a in places and b in places:
+            if name in _PLAIN_COMPARISONS:
+                found.numbers |= {places[a], places[b]}
+            return name in _PLAIN_COMPARISONS or name in _EQUAL
+    return False
+
+
+def _compare(found: AskedValues, name: str, place: int, value: Value, *, is_turned: bool = False) -> bool:
+    if name in _EQUAL:
+        if place not in found.equal:
+            found.equal[place], found.before[place] = value, frozenset(found.numbers)
+        return True
+    if name not in _PLAIN_COMPARISONS or type(value) not in NUMBERS:
+        return False
+    assert isinstance(value, int | float)
+    found.numbers.add(place)
+    side = _BOUNDS.get(name)
+    if side is not None and is_turned:
+        side = _OTHER[side]
+    if side == "above":
+        found.above[place] = max(value, found.above.get(place, value))
+    elif side == "below":
+        found.below[place] = min(value, found.below.get(place, value))
+    return True

@@ -1,0 +1,72 @@
+"""Which of many branches of rules an event is offered to: an index by the constants and bounds that they ask for.
+
+Rules that differ in a constant or a threshold, such as `alert1(P) <- tick('S1', P) where P > 17.3`, cost an event a
+look-up or a bisection each time, however many they are. Law: an event is offered to branches in their order, and those
+that are passed over would do nothing with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from etalis.runtime.codegen.branches.levels import Level, RuleBranch
+from etalis.runtime.codegen.branches.shapes import BranchShape
+from etalis.runtime.codegen.network import Wired
+from etalis.runtime.reporting.evidence import Mark
+from etalis.runtime.state import Raw
+
+
+class ConstantIndex:
+    """The branches of one kind of event by the constants and bounds that they ask for."""
+
+    def __init__(self, mark: Mark, several: Iterable[RuleBranch]) -> None:
+        self.mark = mark
+        self._branches: dict[int, RuleBranch] = {}
+        self._last = 0
+        numbers = list(map(self._number, several))
+        self._of_leaves = {id(branch.leaf): branch for branch in self._branches.values()}
+        self.level = Level(self, numbers)
+
+    def __getitem__(self, number: int) -> RuleBranch:
+        return self._branches[number]
+
+    def marker(self, branch: RuleBranch) -> RuleBranch | None:
+        """Return what notes that the leaf of a branch matches, if it is the branch that does so else."""
+        if branch.marker is None:
+            return None
+        marker = branch.marker()
+        if not marker.number:
+            self._number(marker)
+        return marker
+
+    @property
+    def shape(self) -> BranchShape | None:
+        """The shape of all branches, if they have one."""
+        shapes = self.level.shapes()
+        return shapes.pop() if len(shapes) == 1 else None
+
+    def _number(self, branch: RuleBranch) -> int:
+        self._last += 1
+        branch.number = self._last
+        self._branches[branch.number] = branch
+        return branch.number
+
+    def add(self, branch: RuleBranch, *, anew: bool) -> None:
+        """Offer events to one more branch, after all others; all are called `anew` where slots have changed."""
+        self._number(branch)
+        self._of_leaves[id(branch.leaf)] = branch
+        self.level.add(branch)
+        if anew:
+            self.level.build()
+
+    def remove(self, leaf: Wired) -> None:
+        """Offer events to the branch of a leaf no more."""
+        branch = self._of_leaves.pop(id(leaf))
+        self.level.remove(branch)
+        del self._branches[branch.number]
+
+    def offer(self, raw: Raw) -> None:
+        """Offer an event to the branches that ask for no more than it has."""
+        self.mark.seen = True
+        for _, take, slots in self.level.find(raw):
+            take(raw, slots)

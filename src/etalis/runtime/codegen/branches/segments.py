@@ -1,0 +1,96 @@
+"""Which of many intervals a number lies in: a sorted list of their bounds, and a tree over what is between two.
+
+`P > 17.3` is an interval without an end. A look-up is one bisection; what a stretch between two bounds lies in is put
+together once. Law: a number is found in every closed interval that it lies in, and perhaps in some that end just before
+or begin just after it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+T = TypeVar("T", bound=tuple[int, Any, Any])  # a number and what it stands for
+
+_KEPT = 16  # items that are kept put together, for each interval that there was at first
+
+
+class Interval(NamedTuple, Generic[T]):
+    """A closed interval, open-ended where there is no bound, and what it stands for."""
+
+    low: float | None
+    high: float | None
+    item: T
+
+
+class Segments(Generic[T]):
+    """Intervals by the numbers in them; `points` are their bounds, `found` what is between them, where that is known.
+
+    The stretch of a number has as many bounds at or before it as its place in `found` says. An interval that comes
+    later is widened to whole stretches. Items are given in their own order.
+    """
+
+    def __init__(self, intervals: Sequence[Interval[T]]) -> None:
+        self.points = sorted({bound for interval in intervals for bound in interval[:2] if bound is not None})
+        self.found: list[list[T] | None] = [None] * (len(self.points) + 1)
+        self.added = 0
+        self._most = _KEPT * len(intervals)
+        self._kept = 0
+        self._tree: dict[int, list[T]] = {}
+        for interval in intervals:
+            for node in self._nodes(interval):
+                self._tree.setdefault(node, []).append(interval.item)
+
+    def _nodes(self, interval: Interval[T]) -> Iterator[int]:
+        """Yield the nodes of the tree that cover an interval: a pair of children is their parent."""
+        size = len(self.found)
+        left = size + (0 if interval.low is None else bisect_right(self.points, interval.low))
+        right = size + (size if interval.high is None else bisect_right(self.points, interval.high) + 1)
+        while left < right:
+            if left & 1:
+                yield left
+                left += 1
+            if right & 1:
+                right -= 1
+                yield right
+            left >>= 1
+            right >>= 1
+
+    def at(self, number: float) -> list[T]:
+        """Return the items of the intervals that a number lies in."""
+        place = bisect_right(self.points, number)
+        known = self.found[place]
+        return self.put_together(place) if known is None else known
+
+    def put_together(self, place: int) -> list[T]:
+        """Return the items of a stretch, and keep them; all that are kept are forgotten when they are too many."""
+        items: list[T] = []
+        node = len(self.found) + place
+        while node:
+            items += self._tree.get(node, ())
+            node >>= 1
+        items.sort()
+        self._kept += len(items)
+        if self._kept > self._most:
+            self._forget()
+            self._kept = len(items)
+        self.found[place] = items
+        return items
+
+    def add(self, interval: Interval[T]) -> None:
+        """Add an interval."""
+        self.added += 1
+        for node in self._nodes(interval):
+            self._tree.setdefault(node, []).append(interval.item)
+        self._forget()
+
+    def remove(self, interval: Interval[T]) -> None:
+        """Remove an interval that is there."""
+        for node in self._nodes(interval):
+            self._tree[node].remove(interval.item)
+        self._forget()
+
+    def _forget(self) -> None:
+        self.found[:] = [None] * len(self.found)
+        self._kept = 0

@@ -1,0 +1,106 @@
+"""Rules that differ in constants and bounds: what an event comes to, against asking all of them."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+import etalis
+from etalis.engine import Engine
+from etalis.runtime.codegen.branches.segments import Interval, Segments
+
+Item = tuple[int, Any, Any]
+
+
+def engine_of(*rules: str) -> Engine:
+    return etalis.compile("".join(f"{rule}.\n" for rule in rules)).engine(output=lambda _: None)
+
+
+def shown(found: Any) -> list[str]:
+    return [repr(event) for event in found]
+
+
+def asked(engine: Engine, kind: tuple[str, int], *values: Any) -> int:
+    """Return how many branches an event comes to."""
+    level = engine.core.rules.compiler.indexes[kind].level
+    return len(level.find((0, 0, None, *values)))
+
+
+def test_a_number_is_found_in_every_interval_that_it_lies_in() -> None:
+    random = Random(7)
+    for _ in range(200):
+        bounds = [None, *(random.choice((random.randrange(9), random.randrange(18) / 2)) for _ in range(6))]
+        several: list[Interval[Item]] = [
+            Interval(random.choice(bounds), random.choice(bounds), (n, None, None))
+            for n in range(random.randrange(1, 20))
+        ]
+        segments = Segments(several[: len(several) // 2 + 1])
+        for interval in several[len(several) // 2 + 1 :]:
+            segments.add(interval)
+        for interval in random.sample(several, len(several) // 3):
+            segments.remove(interval)
+            several.remove(interval)
+        for number in (n / 4 for n in range(-2, 40)):
+            inside = [
+                i.item for i in several if (i.low is None or i.low <= number) and (i.high is None or i.high >= number)
+            ]
+            found = segments.at(number)
+            assert set(inside) <= set(found)
+            assert found == sorted(found)
+
+
+def test_what_is_kept_of_intervals_is_bounded() -> None:
+    segments: Segments[Item] = Segments([Interval(low, None, (low, None, None)) for low in range(1_000)])
+    for number in range(1_000):
+        assert len(segments.at(number)) == number + 1
+    assert sum(len(found) for found in segments.found if found) <= 16 * 1_000
+
+
+@pytest.mark.parametrize(
+    ("rule", "row", "few"),
+    [
+        ("m{n}(P) <- tick('S{n}', P)", ("S7", 1), 1),
+        ("m{n}(P) <- tick(S, P) where S = 'S{n}'", ("S7", 1), 1),
+        ("m{n}(P) <- tick(S, P) where ('S{n}' == S, P > 2)", ("S7", 1), 1),
+        ("m{n}(S) <- tick(S, P) where P > {n}", ("S7", 30), 31),
+        ("m{n}(S) <- tick(S, P) where ({n} < P, P =< {n} + 1)", ("S7", 30), 31),
+        ("m{n}(S) <- tick(S, P) where (P > {n}, P < {n}.5)", ("S7", 30.2), 1),
+        ("m{n}(P) <- tick('S', P) where P >= {n}", ("S", 30), 32),  # and what notes that the pattern has matched
+        ("m{n}(P) <- tick('S', P) where P >= {n}", ("T", 30), 0),
+        ("m{n}(X, Y) <- (tick('S{n}', X) seq tick('T{n}', Y))", ("T7", 1), 1),
+        ("m{n}(X, Y) <- (tick(S, X) seq tick(T, Y)) where (S = 'S{n}', T = 'T{n}')", ("T7", 1), 1),
+    ],
+)  # fmt: skip
+def test_an_event_comes_to_the_rules_that_may_match(rule: str, row: tuple[Any, ...], few: int) -> None:
+    rules = [rule.format(n=n) for n in range(100)]
+    engine, alone = engine_of(*rules), [engine_of(each) for each in rules]
+    assert asked(engine, ("tick", 2), *row) == few
+    for at, taken in enumerate([("S7", 3), row, ("T7", 3), ("S8", 50.5), ("S", 0), row]):
+        each = [event for other in alone for event in shown(other.push("tick", *taken, at=at))]
+        assert shown(engine.push("tick", *taken, at=at)) == sorted(each, key=lambda text: text.partition("(")[0])
+
+
+def test_what_is_no_number_is_reported_by_every_rule_that_compares_it() -> None:
+    rules = [f"m{n}(S) <- tick(S, P) where (P > {n}, S = 'S{n}')" for n in range(50)]
+    engine = engine_of(*rules)
+    assert engine.push("tick", "S3", "many", at=1) == ()
+    assert len(engine.errors) == 50
+    assert shown(engine.push("tick", "S3", 4, at=2)) == ["m3('S3') [2, 2]"]
+    assert len(engine.errors) == 50
+
+
+def test_a_report_says_what_came_of_rules_that_were_passed_over() -> None:
+    rules = [f"r{n} rule: m{n}(P) <- tick('S', P) where P > {n + 10}" for n in range(50)]
+    engine = engine_of("q rule: other(P) <- tick('T', P) where P > 9", *rules)
+    engine.push("tick", "S", 5, at=1)
+    found = str(engine.report())
+    assert "r2 never fired: tick/2 came, but the condition P > 12 never held" in found
+    assert "q never fired: tick/2 came, but never as tick('T', P)" in found
+
+
+def test_rules_of_one_shape_are_one_function() -> None:
+    engine = engine_of(*(f"m{n}(P) <- tick('S{n}', P) where P > {n}.5" for n in range(100)))
+    assert shown(engine.push("tick", "S7", 9.0, at=1)) == ["m7(9.0) [1, 1]"]
+    assert engine.code().count("# tick/2") == 1
