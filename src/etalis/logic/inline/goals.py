@@ -34,6 +34,7 @@ from etalis.logic.inline.steps import (
 )
 from etalis.logic.inline.unfold import commit, conjunction, conjuncts, has_inner_cut
 from etalis.logic.machine.fact_lookup import Goal
+from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.unify import Term, Variable, deref, variables
 
 Ask = Callable[[Term, Sequence[Variable], Sequence[Variable], Wanted], Callable[..., Any] | None]
@@ -51,6 +52,7 @@ class GoalSteps:
         self.ask = ask
         self.every = every
         self.settled: set[int] = set()
+        self.wanted: tuple[Variable, ...] = ()  # which must have values
 
     def compile(
         self, goal: Goal, known: Mapping[str, Operand], outputs: Sequence[str], settled: Collection[int] = ()
@@ -68,7 +70,15 @@ class GoalSteps:
             self.goals(scope, (commit(conjuncts(goal.term)),), wanted)
         except TooLargeError:
             raise DeclineError from None
-        self.calls.budget.divide(self.shared.loops)
+        return order_by_cost(scope.steps)
+
+    def clauses(self, predicate: Predicate, positions: Sequence[int]) -> Steps:
+        """Return the steps of a predicate's clauses, of which some arguments are known; all others must come to be."""
+        args = tuple(Variable() for _ in range(predicate.arity))
+        known = {args[place]: Operand(f"_v{i}") for i, place in enumerate(positions)}
+        scope = GoalScope(self.shared, known)
+        self.wanted = tuple(arg for arg in args if arg not in known)
+        self._fork(scope, self.calls.clauses(scope, predicate, args), (), self.wanted)
         return order_by_cost(scope.steps)
 
     def goals(self, scope: GoalScope, goals: tuple[Term, ...], wanted: tuple[Variable, ...]) -> None:
@@ -88,6 +98,8 @@ class GoalSteps:
             if following is None:
                 return
             scope, goals = following
+        if self.wanted and wanted == self.wanted and not all(v in scope.known for v in wanted):
+            raise DeclineError
         values = [scope.value(v) if v in scope.known else Operand("None") for v in wanted]
         scope.steps.append(SuccessStep(tuple(value.text for value in values)))
 
