@@ -57,9 +57,9 @@ class Compilation:
         self._names: dict[int, str] = {}
         self.fresh = 0
         self.nodes = 0
-        self.loops = 0
         self.times: Mapping[str, Operand] = {}
         self.between: Callable[[int, int], Any] | None = None  # the seconds between two moments
+        self.stands: dict[tuple[Any, str], None] | None = None  # what somebody else sees to that it stands
         self.void: set[Variable] = set()  # those that occur once, and nobody asks for
 
     def constant(self, thing: Any) -> str:
@@ -88,18 +88,16 @@ class GoalScope:
         self,
         shared: Compilation,
         known: dict[Variable, Operand],
-        loops: int = 0,
         standing: frozenset[str] = frozenset(),
     ) -> None:
         self.shared = shared
         self.known = known
         self.steps: list[Step] = []
-        self.loops = loops
         self.standing = standing
 
     def inner(self) -> GoalScope:
         """Return a scope that begins with what is known here."""
-        return GoalScope(self.shared, dict(self.known), self.loops, self.standing)
+        return GoalScope(self.shared, dict(self.known), self.standing)
 
     def guard(self, text: str, *, safe: bool = True) -> None:
         """Leave the goal to the solver unless something holds."""
@@ -107,6 +105,9 @@ class GoalScope:
 
     def stand(self, stands: Iterable[tuple[Any, str]]) -> None:
         """Leave the goal to the solver unless some objects have each the property that it had."""
+        if self.shared.stands is not None:
+            self.shared.stands.update(dict.fromkeys(stands))
+            return
         for thing, has in stands:
             text = f"{self.shared.constant(thing)}{has}"
             if text not in self.standing:
@@ -128,8 +129,6 @@ class GoalScope:
     def loop(self, candidates: str) -> tuple[GoalScope, Operand]:
         """Begin a loop; return the scope of its body, and the candidate."""
         inner, name = self.inner(), self.shared.name()
-        inner.loops += 1
-        self.shared.loops = max(self.shared.loops, inner.loops)
         self.steps.append(LoopStep(name, candidates, inner.steps))
         return inner, Operand(name)
 

@@ -6,7 +6,7 @@ what is found for an event are branches of the level in their order, and those l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isqrt
 from typing import Any, Literal, Protocol
@@ -33,7 +33,7 @@ class RuleBranch:
     shape: BranchShape
     objects: list[Any]
     number: int = 0
-    marker: RuleBranch | None = None  # what notes that the leaf matches, if this branch does so and need not be reached
+    marker: Callable[[], RuleBranch] | None = None  # what notes that the leaf matches, where this is not reached
 
     def hit(self) -> Hit:
         """Return what is called."""
@@ -50,6 +50,10 @@ class RuleBranch:
             case "bounds":
                 return self.interval(place) if place in self.asked.bounded else None
 
+    def numbers(self, key: Key) -> Collection[int]:
+        """Return the places that must hold numbers for a key to be what it asks for."""
+        return self.asked.before[key[1]] if key[0] == "equal" else self.asked.numbers
+
     def interval(self, place: int) -> Interval[Hit]:
         """Return the bounds of an attribute."""
         return Interval(self.asked.above.get(place), self.asked.below.get(place), self.hit())
@@ -59,6 +63,9 @@ class Branches(Protocol):
     """The branches of an index by their numbers."""
 
     def __getitem__(self, number: int) -> RuleBranch: ...
+
+    def marker(self, branch: RuleBranch) -> RuleBranch | None:
+        """Return what notes that the leaf of a branch matches, if it is the branch that does so else."""
 
 
 @dataclass(slots=True)
@@ -118,13 +125,14 @@ class Level:
         """Return what notes that leaves match whose branches are found by conditions, and see what is a number."""
         if key[0] == "pattern":
             return []
-        self.numbers = tuple(sorted({*self.numbers, *(place for each in covered for place in each.asked.numbers)}))
+        self.numbers = tuple(sorted({*self.numbers, *(place for each in covered for place in each.numbers(key))}))
         new: list[RuleBranch] = []
         for branch in covered:
-            if branch.marker is not None:
-                numbers = self._markers.setdefault(branch.marker.number, [])
+            marker = self._branches.marker(branch)
+            if marker is not None:
+                numbers = self._markers.setdefault(marker.number, [])
                 if not numbers:
-                    new.append(branch.marker)
+                    new.append(marker)
                 numbers.append(branch.number)
         return new
 
@@ -154,6 +162,13 @@ class Level:
         if len(found) == 1:
             return found[0]
         return sorted([hit for hits in found for hit in hits])
+
+    def shapes(self) -> set[BranchShape]:
+        """Return the shapes of all branches."""
+        own = {self._branches[number].shape for number in (*self._all, *self._markers)}
+        tables = [part for part in self.parts.values() if isinstance(part, ValueTable)]
+        below = [hits for table in tables for hits in table.values.values() if isinstance(hits, Level)]
+        return own.union(*(level.shapes() for level in below))
 
     def all(self) -> list[Hit]:
         """Return all branches in their order."""
@@ -216,12 +231,13 @@ class Level:
                 part.values[value] = _without(group, branch)
             else:
                 del part.values[value]
-        if key[0] != "pattern" and branch.marker is not None:
-            numbers = self._markers[branch.marker.number]
+        marker = None if key[0] == "pattern" else self._branches.marker(branch)
+        if marker is not None:
+            numbers = self._markers[marker.number]
             numbers.remove(branch.number)
             if not numbers:
-                del self._markers[branch.marker.number]
-                self._take_out(branch.marker)
+                del self._markers[marker.number]
+                self._take_out(marker)
 
     def _key_of(self, branch: RuleBranch) -> Key | None:
         return next((key for key in self.parts if branch.value(key) is not None), None)

@@ -39,12 +39,18 @@ class BranchShape:
 
     def fit(self, objects: list[Any]) -> bool:
         """Make room for the objects of one more branch; tell whether that took more slots."""
+        if len(self.varying) == len(objects):
+            return False
         known = set(self.varying)
         more = [n for n, thing in enumerate(objects) if n not in known and not _are_same(thing, self.first[n])]
         self.varying = tuple(sorted((*known, *more)))
         if more:
             self._take = None
         return bool(more)
+
+    def fit_all(self) -> None:
+        """Make room for whatever branches may come."""
+        self.varying, self._take = tuple(range(len(self.first))), None
 
     def slots(self, objects: Sequence[Any]) -> tuple[Any, ...]:
         """Return those objects of a branch that are not the same for all."""
