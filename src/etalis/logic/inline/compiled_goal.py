@@ -20,7 +20,7 @@ from etalis.logic.inline.knowledge.recursion import Mode, RecursiveGoals
 from etalis.logic.inline.scope import Compilation, Operand
 from etalis.logic.inline.step_functions import SourceText, StepFunctions
 from etalis.logic.inline.step_source import return_row, row_of, split_steps, write_body, write_expression
-from etalis.logic.inline.steps import DeclineError, GuardStep, Steps, SuccessStep
+from etalis.logic.inline.steps import DeclineError, GuardStep, Steps, SuccessStep, without_unread
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 
@@ -169,6 +169,7 @@ class GoalCompilation:
             shared.times = {
                 name: _time(shared, text, question.seconds) for name, text in zip(("t1", "t2"), raw, strict=True)
             }
+            shared.between = _subtraction(question.seconds)
         calls = self._calls(shared, Budget(limits.steps))
         steps = GoalSteps(calls, self.ask, every=question.every)
         try:
@@ -176,7 +177,7 @@ class GoalCompilation:
         except DeclineError:
             return None
         is_empty = isinstance(found[0], GuardStep) and found[0].text == "False"
-        return None if is_empty else CompiledGoal(question, shared, found, calls.budget)
+        return None if is_empty else CompiledGoal(question, shared, without_unread(found), calls.budget)
 
     def _calls(self, shared: Compilation, budget: Budget) -> PredicateCalls:
         return PredicateCalls(shared, self.find, budget, self.present, self.recursion, reads=self.reads)
@@ -198,7 +199,14 @@ def _operand(declared: str, number: int) -> Operand:
 def _time(shared: Compilation, name: str, seconds: Callable[[int], Any]) -> Operand:
     """Return a time in seconds, given its name in microseconds."""
     text = f"({name} // 1000000 if not {name} % 1000000 else {shared.constant(seconds)}({name}))"
-    return Operand(text, "number", small=True)
+    return Operand(text, "number", small=True, moment=name)
+
+
+def _subtraction(seconds: Callable[[int], Any]) -> Callable[[int, int], Any]:
+    def between(end: int, start: int) -> Any:
+        return seconds(end) - seconds(start)
+
+    return between
 
 
 def _ask_nothing(*_: Any) -> None:
