@@ -38,6 +38,12 @@ select "user" a0, ts as "start", ts + 1800 as "end"
 from (select "user", ts, lead(ts) over (partition by "user" order by ts) nx from events)
 where nx is null or nx - ts > 1800
 """,
+    "left_open": """
+select door a0, ts as "start", ts + 700 as "end"
+from (select type, door, ts, min(case when type <> 'open' then ts end) over w nx from events
+      window w as (partition by door order by ts desc rows between unbounded preceding and 1 preceding))
+where type = 'open' and (nx is null or nx - ts > 700)
+""",
     "asof_join": """
 select a.sym a0, b.price a1, a.price a2, b.ts as "start", a.ts as "end"
 from (select * from events where type = 'trade') a

@@ -24,7 +24,7 @@ from etalis.plan import algebra as p
 from etalis.plan.retention import waits_as_instant
 from etalis.runtime.deadlines.unmatched import Unmatched
 from etalis.runtime.operators.gathering import ArrivalStore
-from etalis.runtime.operators.repetition import Runner
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import Newest, Token, members
 from etalis.temporal.event import Event
 from helpers.programs import Shape, policies, programs, streams

@@ -11,6 +11,7 @@ from etalis.columnar.eligibility import RuleGroup, find_components, flat_types, 
 from etalis.columnar.operators.isolation import isolate
 from etalis.columnar.row_numbers import MOST_LEAVES, count_leaves, find_untold, number_rows
 from etalis.columnar.row_rules import readers_of
+from etalis.language.check.goals import calls
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.logic.machine.database import Database
 from etalis.plan import algebra as p
@@ -21,6 +22,13 @@ from etalis.runtime.state import NEVER
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import RuntimeEngine
+
+
+_COMPUTING = frozenset((name, 2) for name in (",", "is", "=", "==", "=:=", "=\\=", "<", ">", "=<", ">=")) | {
+    ("t1", 1),
+    ("t2", 1),
+}
+MOST_KEPT = 16  # decisions of a program, for tables of different columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,29 @@ def choose(
     With `contributors`, rules over columns tell the rows that their matches are made of.
     """
     planned = program.plans(policy)
+    asked = program.settings_under(policy), tuple(received.items()), contributors
+    known = program.found_of_rules.get(("routing", asked))
+    if known is None:
+        known = _decide(program, planned, received, database, contributors=contributors)
+        if not _asks_knowledge(planned):
+            if len(program.found_of_rules) >= MOST_KEPT:
+                program.found_of_rules.clear()
+            program.found_of_rules["routing", asked] = known
+    found: Routing = known
+    return found
+
+
+def _asks_knowledge(heads: Sequence[p.Head]) -> bool:
+    """Tell whether what rules bind may be of types that the knowledge decides."""
+    nodes = (node for head in heads for node in p.walk(head.body))
+    binding = (test for node in nodes for test in p.tests(node) if isinstance(test, p.GoalTest) and test.outputs)
+    return not all(call.indicator in _COMPUTING for test in binding for call in calls(test.goal))
+
+
+def _decide(
+    program: CompiledProgram, planned: tuple[p.Head, ...], received: Types, database: Database, *, contributors: bool
+) -> Routing:
+    """Decide what of some rules runs over columns."""
     heads = isolate(planned, received)
     isolating = frozenset(i for i, head in enumerate(heads) if head is not planned[i])
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
@@ -101,7 +132,7 @@ def _undivided(choice: Routing) -> Routing:
         return choice
     label = choice.heads[min(choice.isolating.intersection(choice.at_a_time))].label
     reasons = (*choice.reasons, f"rule {label}: iso looks at what all other rules look at")
-    return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=reasons)
+    return replace(event_at_a_time(choice), reasons=reasons)
 
 
 def _whole_program(program: CompiledProgram, heads: Sequence[p.Head]) -> Iterator[str]:
@@ -132,14 +163,21 @@ def part_from(engine: RuntimeEngine, choice: Routing, *, goes_on: bool) -> Routi
     if choice.columnar and goes_on and engine.core.rules.log is not None:
         whole += ("iso looks at all events that an engine has processed",)
     if whole:
-        return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=choice.reasons + whole)
+        return replace(event_at_a_time(choice), reasons=choice.reasons + whole)
     left = set(choice.at_a_time)
+    if not left:
+        return choice
     tied = tied_to(left, choice.columnar, readers_of(engine.core.rules))
     left.update(i for part in tied for i in part)
     columnar = tuple(part for part in choice.columnar if not left & set(part))
     reasons = tuple(f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not" for part in tied)
     found = replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=choice.reasons + reasons)
     return _undivided(found)
+
+
+def event_at_a_time(choice: Routing) -> Routing:
+    """Run everything event at a time."""
+    return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))))
 
 
 def tied_to(

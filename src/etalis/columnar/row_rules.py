@@ -46,15 +46,23 @@ class RowRules:
 
     def __init__(self, engine: RuntimeEngine, rules: Collection[int]) -> None:
         self.engine = engine
-        whole, readers = engine.core.rules, readers_of(engine.core.rules)
+        self.begun = 0  # how many rows of the last batch have been begun
+        self.found: list[Found] = []  # and what they caused
+        self.processors: dict[Kind, Callable[[Raw], None]] = {}
+        self.is_timed = False
+        self._ticks: list[Tick] = []
+        if rules:
+            self._write(engine.core.rules, rules)
+        self.kinds = list(self.processors)
+
+    def _write(self, whole: RuleSet, rules: Collection[int]) -> None:
+        """Write the functions that offer events to these rules alone."""
+        readers = readers_of(whole)
         leaves = [leaf for leaf in whole.wiring.leaves if readers[id(leaf)] & set(rules)]
         written = len(whole.compiler.base.sources)
         self.processors = _processors(whole, leaves)
         self._ticks = whole.compile_ticks(leaves)
         del whole.compiler.base.sources[written:]  # the code of the rules as a whole is what `code` shows
-        self.kinds = list(self.processors)
-        self.begun = 0  # how many rows of the last batch have been begun
-        self.found: list[Found] = []  # and what they caused
         mine = [planned.head for i, (planned, _) in enumerate(whole.rules) if i in set(rules)]
         self.is_timed = any(map(_is_timed, mine)) or (whole.reacts and whole.has_timers)
 

@@ -285,6 +285,8 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0
 
 def is_plain_atom(name: str) -> bool:
     """Tell whether an atom needs no quotes."""
+    if name.isascii() and name.isidentifier():  # what most are
+        return name[0].islower()
     if name in ("[]", "!", ";", "{}", ","):
         return name != "[]" and name != ","
     if name and all(c in _SYMBOL_CHARS for c in name):

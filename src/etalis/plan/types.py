@@ -39,7 +39,7 @@ class Typing(Types):
         self.kinds = kinds
         self.answers = answers
         self.nothing = nothing
-        self._flow = _Flow(kinds, answers)
+        self._flow = _Flow(kinds, answers, {})
         self._sure: dict[int, tuple[p.Node, list[frozenset[str]], frozenset[str]]] = {}
 
     def __getitem__(self, kind: Kind) -> tuple[str, ...]:
@@ -185,6 +185,7 @@ class _Flow:
 
     found: _Found
     answers: Answers
+    memo: dict[int, tuple[p.Node, list[_Known]]] | None = None  # by identity, once the types of all kinds are known
 
     def known(self, node: p.Node) -> _Known:
         """Return what is known of the variables that a node's matches bind."""
@@ -195,10 +196,14 @@ class _Flow:
 
     def stages(self, node: p.Node) -> list[_Known]:
         """Return what is known of the variables of a node's matches before each of its tests, and after all."""
+        if self.memo is not None and id(node) in self.memo:
+            return self.memo[id(node)][1]
         found = [self._bound(node)]
         for test in p.tests(node):
             known = found[-1]
             found.append({**known, **self._goal(test, known)} if isinstance(test, p.GoalTest) else known)
+        if self.memo is not None:
+            self.memo[id(node)] = node, found
         return found
 
     def _bound(self, node: p.Node) -> _Known:

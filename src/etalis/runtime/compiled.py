@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 from etalis.data.values import Value
 from etalis.errors import Problem, ProgramError
@@ -48,6 +48,7 @@ from etalis.runtime.triggers import find_reported
 from etalis.temporal.relation import relations
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+T = TypeVar("T")
 
 
 def compile_text(
@@ -105,6 +106,33 @@ def compile_tree(
     return program
 
 
+class of_tree(Generic[T]):  # noqa: N801 - it stands for a property
+    """A property of a program that its tree alone decides: found once for all copies of the program."""
+
+    def __init__(self, find: Callable[[Any], T]) -> None:
+        self.find = find
+        self.__doc__ = find.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, program: None, owner: type) -> of_tree[T]: ...
+
+    @overload
+    def __get__(self, program: CompiledProgram, owner: type) -> T: ...
+
+    def __get__(self, program: CompiledProgram | None, owner: type) -> of_tree[T] | T:
+        """Return what was found before, or find it."""
+        if program is None:
+            return self
+        known = program.found_of_tree
+        if self.name not in known:
+            known[self.name] = self.find(program)
+        found: T = known[self.name]
+        return found
+
+
 class CompiledProgram:
     """A checked program, and the knowledge that the host adds to it."""
 
@@ -126,6 +154,8 @@ class CompiledProgram:
         self._strict = strict
         self._told: set[Problem] = set()  # one for all copies
         self._plans: dict[tuple[Settings, bool], tuple[p.Head, ...]] = {}
+        self.found_of_tree: dict[str, Any] = {}  # one for all copies
+        self.found_of_rules: dict[Hashable, Any] = {}  # what back ends keep; one for all copies with the same rules
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -141,12 +171,12 @@ class CompiledProgram:
             self._told.update(found)
         tell_warnings(found, strict=self._strict)
 
-    @cached_property
+    @of_tree
     def signatures(self) -> Mapping[str, Signature]:
         """Names and types of attributes, by event: declared, or implied by the names that patterns give them."""
         return {name: d.attributes for (name, _), d in declarations(self.tree).items()}
 
-    @cached_property
+    @of_tree
     def implied(self) -> frozenset[str]:
         """The events whose attributes have names because patterns name them, and no order of their own."""
         return frozenset(name for (name, _), d in declarations(self.tree).items() if d.implied)
@@ -175,24 +205,24 @@ class CompiledProgram:
         """Return a program with some of the rules, which keep the names that they have by their places."""
         part = copy(self)
         part.rules = tuple(replace(self.rules[i], label=self.rules[i].label or str(i + 1)) for i in places)
-        part._plans = {}
+        part._plans, part.found_of_rules = {}, {}
         return part
 
     def solver(self, output: Callable[[str], object], clock: Clock) -> Solver:
         """Return a fresh logic machine over the program's knowledge."""
         return Solver(self.knowledge.database(), host_limits(self.settings), output=output, clock=clock)
 
-    @cached_property
+    @of_tree
     def effects(self) -> tuple[str, ...]:
         """The side effects of the program's goals, in words."""
         return find_effects(self.tree)
 
-    @cached_property
+    @of_tree
     def around_rules(self) -> Tree:
         """The program without its event rules: what rules that come at run time are read and checked with."""
         return Tree(tuple(item for item in self.tree.items if not isinstance(item, Rule)), self.tree.span)
 
-    @cached_property
+    @of_tree
     def made_kinds(self) -> frozenset[tuple[str, int]]:
         """The kinds of the events that the rules make."""
         return frozenset((rule.head.name, len(rule.head.args)) for rule in labelled_rules(self.tree))
@@ -207,17 +237,17 @@ class CompiledProgram:
         """The stages of the events that all rules of the program make."""
         return find_stages(event_rules(self.tree), relations(self.settings.relations))[1]
 
-    @cached_property
+    @of_tree
     def acts_on_run(self) -> bool:
         """Whether goals may raise events or change rules."""
         return acts_on_run(self.tree)
 
-    @cached_property
+    @of_tree
     def reads_clock(self) -> bool:
         """Whether goals may ask what time it is."""
         return reads_clock(self.tree)
 
-    @cached_property
+    @of_tree
     def triggers(self) -> tuple[Trigger, ...]:
         """What says which events are reported."""
         return tuple(item for item in self.tree.items if isinstance(item, Trigger))

@@ -78,6 +78,7 @@ class EngineOptions:
     effects: EffectSink | None = None  # instead of the functions that the program has for them
     outbox: Outbox | None = None
     every: int = COMMIT_EVERY  # inputs between two commits of `run`
+    defers: bool = False  # whether rules are compiled when something of their code is first asked for
 
     def level(self, *, flagged: bool) -> str:
         """Return what is kept for explanations: `off`, `ids` of inputs, or `full`; the flag says full."""
@@ -117,7 +118,7 @@ class Core:
         self.level = options.level(flagged=program.settings.justification)
         make_rules = partial(
             RuleSet, program, solver, policy=options.policy, parts=self.level != "off", breaker=self.breaker,
-            evidence=self.evidence, recorded=self.level == "full",
+            evidence=self.evidence, recorded=self.level == "full", defers=options.defers,
         )  # fmt: skip
         self.rules = make_rules(report=self.fail, watched=options.on_error is not None)
         self.state = self.rules.state

@@ -33,7 +33,7 @@ from etalis.language.same_rule import fits
 from etalis.language.steps import Assign, DeleteRule, InsertRule, Reset, RuleStep, Spy, Withdraw
 from etalis.language.syntax import LabelProperty, Property, Rule, Tree, Var
 from etalis.language.traversal import actions_of
-from etalis.logic.knowledge.facts import change_facts
+from etalis.logic.knowledge.facts import changing
 from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import from_value
 from etalis.plan import algebra as p
@@ -65,6 +65,9 @@ if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
 
 
+OF_CODE = frozenset({
+    "wiring", "compiler", "processors", "ticks", "log", "listened", "reacts", "sources", "numbered", "has_timers",
+})  # fmt: skip
 Pair = tuple[PlannedRule, Rule]
 Tick = tuple[int, Callable[[], None]]  # a time point, and what happens then
 
@@ -102,7 +105,9 @@ class RuleSet:
         like: tuple[Sequence[Pair], tuple[Pair, ...]] | None = None,
         recorded: bool = False,
         derivations: Callable[[Sequence[Raw]], object] | None = None,
+        defers: bool = False,
     ) -> None:
+        self.compiled = False
         self.program = program
         self.evidence = evidence
         self.settings = program.settings_under(policy)
@@ -135,11 +140,10 @@ class RuleSet:
         self.rules: list[Pair] = []
         self.lives: dict[int, RuleLife] = {}
         self.resets: list[tuple[int, int]] = []  # when all that waited was dropped: the input before, the moment
-        self.ticks: list[Tick] = []
+        self.ticks: list[Tick]
         self.learned = knowledge_changes(program.tree) if derivations is None else {}
         self.spied: set[tuple[str, int]] = set()
         self.apart = dict(label_properties(program.tree))
-        self.compiled = False
         self.is_patched = False  # whether rules have come or gone without all being compiled
         self.generation = 0
         self.numbers = 0
@@ -155,7 +159,20 @@ class RuleSet:
                 self._add(rule, head, not program.effects)
             self.first = tuple(self.rules)
         self.heads.numbered = self._find_numbered()
-        self.compile()
+        if not defers:
+            self.compile()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Compile rules that were deferred when something of their code is first asked for."""
+            if name not in OF_CODE or self.compiled or "first" not in self.__dict__:
+                raise AttributeError(name)
+            given = self.__dict__.get("ticks")
+            self.compile()
+            if given is not None:  # by whoever runs the rules instead: time points that are done there stay away
+                self.ticks = given
+            return getattr(self, name)
 
     def _find_numbered(self) -> frozenset[int]:
         """Return the rules of reactions whose matches are told from equal ones: by their keys outside, or in waits."""
@@ -277,10 +294,10 @@ class RuleSet:
         self, kind: tuple[str, int], changes: tuple[tuple[str, bool], ...], process: Callable[[Raw], None]
     ) -> Callable[[Raw], None]:
         """Return the processor of events that change facts: what they are part of sees the change."""
-        database, end = self.conditions.solver.database, 3 + kind[1]
+        change, end = changing(self.conditions.solver.database, changes), 3 + kind[1]
 
         def learn(raw: Raw) -> None:
-            change_facts(database, changes, raw[3:end])
+            change(raw[3:end])
             process(raw)
 
         if self.record is None:

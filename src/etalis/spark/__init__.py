@@ -28,6 +28,7 @@ from etalis.spark.knowledge.refresh import asked_tables, find_tables
 from etalis.spark.knowledge.shipped import pack
 from etalis.spark.local_session import check_loaded, session
 from etalis.spark.plan.detection import DetectionPlan, plan_detection
+from etalis.spark.plan.spared import spare_columns
 from etalis.spark.stream.ending import end_stream
 from etalis.spark.stream.lateness import NONE
 from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_of_restart
@@ -115,6 +116,8 @@ class SparkProgram:
         told: dict[str, Any] = {"knowledge": knowledge, "staged": True, "memory": memory, "strict": strict}
         told["effects"] = effects
         plan = self._plan(given, options, form, policy, shards, **told)
+        if rejected is None:  # else it is told what was in the rows
+            plan = spare_columns(plan, self.program)
         plan = reject(frames, plan, Rejecting(rejected, max_rejected, self._ahead(ahead)))
         return _with_id(finish(build(self.spark, frames, plan), plan), match_id)
 

@@ -130,7 +130,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One DataFrame with the part of every column; `event` is None where all rows are of one kind."""
+    """One DataFrame with the part of every column; `event` is None where all rows are of one kind.
+
+    Columns that are `spared` are not looked at.
+    """
 
     event: str | None
     times: tuple[str, ...]
@@ -139,6 +142,7 @@ class Frame:
     order_type: str | None
     layouts: tuple[Layout, ...]
     id: str | None = None
+    spared: frozenset[str] = frozenset()
 
 
 def read_frames(

@@ -13,7 +13,10 @@ from etalis.plan.retention import window_of
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.ropes import node_shape, slot_names
 from etalis.runtime.operators.partition_state import held_by
-from etalis.runtime.operators.repetition import Repeater, Runner, is_usable
+from etalis.runtime.operators.repetition.counted import is_usable
+from etalis.runtime.operators.repetition.lines import Line, longest_after
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import Newest, members
 from etalis.runtime.ruleset import RuleSet
 from etalis.temporal.rope import SeveralRopes, flatten, rope_of, ropes_in
@@ -217,11 +220,13 @@ def _counting(operator: Any, node: p.Repetition) -> Iterator[tuple[dict[str, Any
     match operator:
         case Repeater(lefts=shelf):
             assert node.left is not None
-            for left in (left for group in shelf.groups.values() for left in group):
+            for place, left in ((place, left) for place, group in shelf.groups.items() for left in group):
                 if is_usable(left) and left.replaced_by is None:
                     counts = {key: count[0] for key, count in (left.counted or {}).items()}
                     chains = {} if left.noted is None else left.noted.chains
                     counts |= {key: max(map(max, (c[2] for c in chain))) for key, chain in chains.items() if chain}
+                    lines = [(key, line) for key, line in operator.lines.items() if operator.line_key(key) == place]
+                    counts |= {key: longest_after(line, left.end) for key, line in lines}
                     shares = [_share(operator.limits((*key, *left.values)), n) for key, n in counts.items()]
                     values = dict(zip(node.left.exports, left.values, strict=True))
                     yield values, left.start, left.end, max(shares, default=0)
@@ -230,9 +235,9 @@ def _counting(operator: Any, node: p.Repetition) -> Iterator[tuple[dict[str, Any
                 for run in (run for run in group if is_usable(run)):
                     yield _by_name(node, key), run.start, run.end, _share(operator.limits(key), run.number)
             for key, begun in firsts.items():
-                for run, ends in begun:
-                    number = max(map(max, (end[2] for end in ends)))
-                    yield _by_name(node, key), run.start, ends[-1][1], _share(operator.limits(key), number)
+                elements = list(operator.elements[key])
+                for (run, _), (number, last) in zip(begun, Line(elements).reach(), strict=True):
+                    yield _by_name(node, key), run.start, elements[last][1], _share(operator.limits(key), number)
 
 
 def _share(limits: tuple[int, int | None] | None, number: int) -> float:

@@ -150,7 +150,7 @@ def from_values(values: Sequence[Value], kind: str) -> Column:
         data = np.empty(len(values), object)
         data[:] = values
         return Column(kind, data)
-    known = [None if v == "null" else v for v in values]
+    known = [None if v.__class__ is str and v == "null" else v for v in values]
     try:
         array = pa.array(known, {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}[kind])
     except (OverflowError, UnicodeEncodeError):
@@ -233,11 +233,16 @@ def unify(columns: Sequence[Column]) -> tuple[list[Integers], Any]:
 
 def key_rows(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[Any]:
     """Return, per side, rows of numbers that are equal exactly where the sides' columns are, place by place."""
+    return [_side_by_side(part, count) for part, count in zip(key_columns(sides), counts, strict=True)]
+
+
+def key_columns(sides: Sequence[Sequence[Column]]) -> list[list[Integers]]:
+    """Return, per side, columns of numbers of which those at one row are equal exactly where the sides' columns are."""
     parts: list[list[Integers]] = [[] for _ in sides]
     for columns in zip(*sides, strict=True):
         for numbers, part in zip(numbers_of(columns), parts, strict=True):
             part.extend(numbers)
-    return [_side_by_side(part, count) for part, count in zip(parts, counts, strict=True)]
+    return parts
 
 
 def _side_by_side(numbers: Sequence[Integers], count: int) -> Any:

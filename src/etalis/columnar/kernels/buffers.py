@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.data.columns import Column, Flags, Integers, key_rows, numbers_of, own
+from etalis.columnar.data.columns import Column, Flags, Integers, key_columns, own
 from etalis.columnar.kernels import blockers as b
 from etalis.columnar.kernels import hash_tables as h
 from etalis.columnar.kernels import rows as r
 
 SMALL = 256  # places of a hash table at least
+_WIDEST = 1 << 62  # as many rows of keys have a word each
 _FEW_CODES = 6  # as many passes of NumPy are faster than the two of a kernel that sorts them out at once
 
 
@@ -35,42 +36,91 @@ class Buffers:
         return np.concatenate(parts, out=self.array(name, sum(map(len, parts))))
 
 
+@dataclass(frozen=True, slots=True)
+class CodeSpan:
+    """Between which values rows of keys lie, column by column, and by which factors they add up to one number each."""
+
+    low: Integers
+    high: Integers
+    factor: Integers
+    size: int  # how many rows could be told apart
+
+    @staticmethod
+    def of(columns: Sequence[Sequence[Integers]]) -> CodeSpan | None:
+        """Return the span of some columns, each in several parts; None if it is too wide for a word, or of no row."""
+        filled = [[part for part in parts if len(part)] for parts in columns]
+        if not all(filled):
+            return None
+        lows = [min(int(part.min()) for part in parts) for parts in filled]
+        highs = [max(int(part.max()) for part in parts) for parts in filled]
+        factors, size = [], 1
+        for low, high in zip(reversed(lows), reversed(highs), strict=True):  # of Python, which do not overflow
+            factors.append(size)
+            size *= high - low + 1
+            if size > _WIDEST:
+                return None
+        least, most, factor = (np.array(part, np.int64) for part in (lows, highs, factors[::-1]))
+        return CodeSpan(least, most, factor, size)
+
+    def number(self, columns: Sequence[Integers]) -> Integers:
+        """Return one number for each row."""
+        found: Integers = (columns[0] - self.low[0]) * self.factor[0]
+        for column, low, factor in zip(columns[1:], self.low[1:], self.factor[1:], strict=True):
+            found += (column - low) * factor
+        return found
+
+
 @dataclass(slots=True)
 class KeyIndex:
-    """The distinct rows of keys by number."""
+    """The distinct rows of keys by number, in the order in which they come first.
+
+    Where their values lie close together, as codes do, each possible row has a place; else there is a hash table.
+    """
 
     keys: Any
     owner: Any = field(init=False)
     number: Any = field(init=False)
     first: Integers = field(init=False)
     group: Integers = field(init=False)
+    span: CodeSpan | None = field(init=False)
 
     def __post_init__(self) -> None:
-        count = len(self.keys)
-        size = SMALL
-        while size < 2 * count:
-            size *= 2
-        self.owner, self.number = np.full(size, -1), np.empty(size, np.int64)
+        count, width = self.keys.shape
         first, self.group = np.empty(count, np.int64), np.empty(count, np.int64)
-        self.first = first[: h.number_keys(self.keys, self.owner, self.number, first, self.group)]
+        span = CodeSpan.of([[self.keys[:, c]] for c in range(width)]) if width else None
+        self.span = span if span is not None and span.size <= max(SMALL, 2 * count) else None
+        if self.span is not None:
+            self.number = np.full(self.span.size, -1)
+            found = h.number_codes(self.keys, self.span.low, self.span.factor, self.number, first, self.group)
+        else:
+            size = SMALL
+            while size < 2 * count:
+                size *= 2
+            self.owner, self.number = np.full(size, -1), np.empty(size, np.int64)
+            found = h.number_keys(self.keys, self.owner, self.number, first, self.group)
+        self.first = first[:found]
 
     def find(self, keys: Any) -> Integers:
         """Return the numbers of other rows of keys, -1 for those that are not among these."""
         group = np.empty(len(keys), np.int64)
-        h.find_keys(keys, self.keys, self.owner, self.number, group)
+        if self.span is not None:
+            h.find_codes(keys, self.span.low, self.span.high, self.span.factor, self.number, group)
+        else:
+            h.find_keys(keys, self.keys, self.owner, self.number, group)
         return group
 
 
 def code_keys(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[Integers]:
     """Return, per side, a number per row; numbers are equal exactly where the sides' columns are, place by place."""
-    if all(len(columns) == 1 for columns in sides):
-        alone = numbers_of([columns[0] for columns in sides])
-        if len(alone[0]) == 1:
-            return [own(numbers[0]) for numbers in alone]
-    rows = key_rows(sides, counts)
-    if not rows[0].shape[1]:
+    rows = key_columns(sides)
+    if not rows[0]:
         return [np.zeros(count, np.int64) for count in counts]
-    group = KeyIndex(np.concatenate(rows)).group
+    if len(rows[0]) == 1:
+        return [own(numbers[0]) for numbers in rows]
+    span = CodeSpan.of(list(zip(*rows, strict=True)))
+    if span is not None:
+        return [span.number(numbers) for numbers in rows]
+    group = KeyIndex(np.concatenate([np.stack(numbers, axis=1) for numbers in rows])).group
     return np.split(group, np.cumsum(counts)[:-1])
 
 

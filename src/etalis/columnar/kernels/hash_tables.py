@@ -110,3 +110,38 @@ def find_keys(keys: Any, known: Any, owner: Any, number: Any, group: Any) -> Non
     for x in range(len(keys)):
         place = find_row(owner, known, keys, x)
         group[x] = number[place] if owner[place] >= 0 else -1
+
+
+@kernel
+def number_codes(keys: Any, low: Any, factor: Any, table: Any, first: Any, group: Any) -> int:
+    """Number the distinct rows of keys as `number_keys` does, where they are few enough to have a place each.
+
+    The place of a row is the sum of how far its values are above the `low` ones, each by its factor; all of an empty
+    `table` are -1.
+    """
+    found = 0
+    for x in range(len(keys)):
+        place = 0
+        for c in range(keys.shape[1]):
+            place += (keys[x, c] - low[c]) * factor[c]
+        number = table[place]
+        if number < 0:
+            number = found
+            table[place] = found
+            first[found] = x
+            found += 1
+        group[x] = number
+    return found
+
+
+@kernel
+def find_codes(keys: Any, low: Any, high: Any, factor: Any, table: Any, group: Any) -> None:
+    """Find for rows of keys the number that `number_codes` gave to an equal row, -1 where there is none."""
+    for x in range(len(keys)):
+        place = 0
+        for c in range(keys.shape[1]):
+            if keys[x, c] < low[c] or keys[x, c] > high[c]:
+                place = -1
+                break
+            place += (keys[x, c] - low[c]) * factor[c]
+        group[x] = table[place] if place >= 0 else -1

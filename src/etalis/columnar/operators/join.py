@@ -208,7 +208,8 @@ class JoinOperator(ColumnOperator):
             if are_put_together and self._asks_again:
                 return self._combined(candidates, len(sides[0]), pairs, passes, alive)
             chosen = np.flatnonzero(choose(self.matching, len(sides[0]), pairs, passes, alive)[passing])
-            passing, matches = passing[chosen], matches.take(chosen)
+            if len(chosen) < len(passing):
+                passing, matches = passing[chosen], matches.take(chosen)
         if self.meets_itself and len(matches):
             latest = _latest(np.where(arrived, b, -1 - a)[passing], passing)
             passing, matches = passing[latest], matches.take(latest)

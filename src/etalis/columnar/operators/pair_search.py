@@ -104,7 +104,9 @@ class JoinSearch(PairSearch):
         size = SMALL
         while size < 4 * len(waiting):
             size *= 2
-        self.store = k.WaitingRows(self.alive, np.full(2 * size, -1), self.lists)
+        table = self.buffers.array("table of keys", 2 * size)
+        table.fill(k.NONE)
+        self.store = k.WaitingRows(self.alive, table, self.lists)
         self.cursor[k.USED] = k.rebuild(waiting, self.count, self.both, self.store)
 
     def _search(self, pairs: Pairs) -> int:

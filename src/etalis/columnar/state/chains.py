@@ -24,8 +24,10 @@ from etalis.columnar.state.base import KeptField, Link
 from etalis.columnar.state.links import by_end
 from etalis.columnar.state.repetition import FollowerStore, shelve
 from etalis.runtime.operators.base import Values, rank
-from etalis.runtime.operators.chains import Lengths
-from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner
+from etalis.runtime.operators.repetition.chains import Lengths
+from etalis.runtime.operators.repetition.counted import Left, Run
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 
 Chain: TypeAlias = tuple[int, int, Lengths]  # start and end of the last element; how many there are, since when
 Limits: TypeAlias = tuple[int, int]  # least and most, as columns have them
@@ -158,7 +160,7 @@ class AnchoredChainLink(Link):
             self.operator.origins.number = self.waiting.load(lefts)
         if self.operator.chains is not None:
             # the earliest left side has seen all elements of its group that are after any
-            found: dict[Values, list[Chain]] = {}
+            found: dict[Values, Iterable[Chain]] = dict(self.theirs.lines)
             for left in lefts:
                 for key, chains in left.notes.chains.items():
                     found.setdefault(key, chains)
@@ -176,6 +178,7 @@ class AnchoredChainLink(Link):
         given = zip(values, rows.start.tolist(), rows.end.tolist(), strict=True)
         lefts = [Left(*each, ()) for each in given]
         shelf = self.theirs.lefts
+        self.theirs.lines.clear()
         waiting = list(zip(keys, lefts, strict=True))
         shelve(shelf.groups, None if shelf.keep is None else shelf.fifo, waiting, "end")
         if self.operator.chains is not None:

@@ -24,7 +24,9 @@ from etalis.columnar.repetition.counters import GroupCounters
 from etalis.columnar.state.base import KeptField, Link
 from etalis.columnar.state.links import Gap, StoredSide, clear_gaps, find_limits, keys_of, write_limits
 from etalis.runtime.operators.base import Values, rank
-from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner, is_usable
+from etalis.runtime.operators.repetition.counted import Left, Run, is_usable
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import Token, members, put
 
 Counted: TypeAlias = Any  # Left | Run, as the operator has it

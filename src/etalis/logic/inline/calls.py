@@ -9,13 +9,14 @@ from typing import Any
 
 from etalis.data.values import Real
 from etalis.logic.inline import numbers, sparql
-from etalis.logic.inline.facts import Budget, find_facts
 from etalis.logic.inline.ground.modes import Mode
 from etalis.logic.inline.ground.predicates import PREDICATES, elements, span
-from etalis.logic.inline.lookup import Finder
+from etalis.logic.inline.knowledge.facts import Budget, find_facts
+from etalis.logic.inline.knowledge.lookup import Finder
+from etalis.logic.inline.knowledge.recursion import RecursiveGoals
+from etalis.logic.inline.knowledge.unfold import alternatives, unfold
 from etalis.logic.inline.scope import Compilation, GoalScope, Operand
 from etalis.logic.inline.steps import DeclineError
-from etalis.logic.inline.unfold import alternatives, unfold
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.unify import Term, Variable, deref, variables
 
@@ -41,12 +42,16 @@ class PredicateCalls:
     the program's own predicates are left to the solver.
     """
 
-    def __init__(self, shared: Compilation, find: Finder, budget: Budget, present: Stands, *, reads: bool) -> None:
+    def __init__(
+        self, shared: Compilation, find: Finder, budget: Budget, present: Stands, recursion: RecursiveGoals, *,
+        reads: bool,
+    ) -> None:  # fmt: skip
         self.shared = shared
         self.database = shared.database
         self.find = find
         self.budget = budget
         self.present = present
+        self.recursion = recursion
         self.reads = reads
 
     def compile(self, scope: GoalScope, name: str, args: tuple[Term, ...]) -> Called:
@@ -129,11 +134,30 @@ class PredicateCalls:
         if predicate.relation is not None and not predicate.tabled:
             return Called(self._facts(scope, predicate, args))
         if unfold(self.database, name, len(args)) is None:
-            raise DeclineError
+            return Called(self._recursive(scope, predicate, args))
         scope.stand([(predicate, f".changes == {predicate.changes}")])
-        return Called(scope, self._clauses(scope, predicate, args), either=True)
+        return Called(scope, self.clauses(scope, predicate, args), either=True)
 
-    def _clauses(self, scope: GoalScope, predicate: Predicate, args: tuple[Term, ...]) -> tuple[Term, ...]:
+    def _recursive(self, scope: GoalScope, predicate: Predicate, args: tuple[Term, ...]) -> GoalScope:
+        """Loop over what a predicate that calls itself gives for the arguments known so far."""
+        positions = tuple(i for i, arg in enumerate(args) if scope.is_known(arg))
+        free = [deref(arg) for i, arg in enumerate(args) if i not in positions]
+        if not all(isinstance(arg, Variable) for arg in free) or len(set(free)) < len(free):
+            raise DeclineError
+        found = self.recursion.find((predicate, positions), self.budget)
+        scope.stand(self.recursion.stands)
+        keys = [scope.value(args[i]).text for i in positions]
+        key = keys[0] if len(keys) == 1 else f"({''.join(key + ', ' for key in keys)})"
+        text = f"{self.shared.constant(found)}({key})"
+        if not free:
+            scope.check(text, safe=False)
+            return scope
+        inner, row = scope.loop(text)
+        for i, arg in enumerate(free):
+            inner.match(row if len(free) == 1 else Operand(f"{row.text}[{i}]"), arg)
+        return inner
+
+    def clauses(self, scope: GoalScope, predicate: Predicate, args: tuple[Term, ...]) -> tuple[Term, ...]:
         """Return the clauses of a predicate as goals; which variables occur once is another matter in them."""
         counted = Counter(v for arg in args for v in variables(arg))
         goals = alternatives(predicate, args, lambda term: counted[deref(term)] == 1 and not scope.is_known(term))

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from etalis.errors import EtalisError
 from etalis.logic.inline.calls import PredicateCalls
-from etalis.logic.inline.facts import Budget
 from etalis.logic.inline.goals import GoalSteps
-from etalis.logic.inline.lookup import look_ups
-from etalis.logic.inline.memo import asking
+from etalis.logic.inline.knowledge.facts import Budget
+from etalis.logic.inline.knowledge.lookup import look_ups
+from etalis.logic.inline.knowledge.memo import asking
+from etalis.logic.inline.knowledge.recursion import Mode, RecursiveGoals
 from etalis.logic.inline.scope import Compilation, Operand
-from etalis.logic.inline.step_source import split_steps, write_body, write_expression
-from etalis.logic.inline.steps import NAMES, DeclineError, GuardStep, Steps, SubGoal, SuccessStep
+from etalis.logic.inline.step_functions import SourceText, StepFunctions
+from etalis.logic.inline.step_source import return_row, row_of, split_steps, write_body, write_expression
+from etalis.logic.inline.steps import DeclineError, GuardStep, Steps, SuccessStep, without_unread
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 
@@ -31,15 +33,6 @@ _KINDS: Mapping[str, tuple[str, bool]] = {
     "string": ("string", True),
     "bool": ("string", True),
 }  # the kind of a declared type, and whether that is sure: null is an atom, too
-
-
-class SourceText(Protocol):
-    """Generated code that is being written."""
-
-    def __call__(self, line: str) -> None: ...
-    def constant(self, thing: Any) -> str: ...
-    def fresh(self, stem: str) -> str: ...
-    def function(self) -> Callable[..., Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +57,11 @@ class PosedGoal:
 class CompiledGoal:
     """The steps of a goal, ready to be written into code."""
 
-    def __init__(self, question: PosedGoal, shared: Compilation, steps: Steps) -> None:
+    def __init__(self, question: PosedGoal, shared: Compilation, steps: Steps, budget: Budget) -> None:
         self.question = question
         self.shared = shared
         self.steps = steps
+        self.budget = budget
 
     def write(
         self, code: SourceText, names: Mapping[str, str], slow: Callable[..., Any], new: Callable[[list[str]], Any],
@@ -83,13 +77,14 @@ class CompiledGoal:
         given = [*question.inputs, *question.times]
         local = {f"_v{i}": names[name] for i, name in enumerate(given)}
         parts, inputs_read = split_steps(self.steps), set(local.values())
+        functions = StepFunctions(self.shared, new)
         row, asked = code.fresh("r"), f"{code.constant(slow)}({', '.join(names[name] for name in given)})"
         failed = f"(({row} := {asked}) is not None)"
         where = {name: f"{row}[{i}]" for i, name in enumerate(question.outputs)}
         if parts.rest:
             inputs = [f"_v{i}" for i in range(len(given))]
             more = [name for name in parts.parameters if name not in inputs]
-            function = self._function(parts.rest, inputs, more, slow, new, off)
+            function = self._function(parts.rest, inputs, more, slow, functions, off)
             found = f"{code.constant(function)}({', '.join([*inputs, *more])})"
             found = found if question.every else f"(({row} := {found}) is not None)"
         else:
@@ -97,20 +92,20 @@ class CompiledGoal:
             values = last.values if isinstance(last, SuccessStep) else ("None",) * len(question.outputs)
             if question.every:
                 found = f"(({''.join(value + ', ' for value in values)}),)"
-                return self._named(write_expression(parts.first, found, asked), code, local, new), {}
-            where, found = self._results(code, values, local, new)
+                return functions.named(write_expression(parts.first, found, asked), code, local), {}
+            where, found = self._results(code, values, local, functions)
             again = [f"{n} := {row}[{i}]" for i, n in enumerate(where.values()) if n not in inputs_read]
             failed = f"({failed} and [{', '.join(again)}])" if again else failed
         text = write_expression(parts.first, found, asked if question.every else failed)
-        return self._named(text, code, local, new), {} if question.every else where
+        return functions.named(text, code, local), {} if question.every else where
 
     def _results(
-        self, code: SourceText, values: Sequence[str], local: dict[str, str], new: Callable[[list[str]], Any]
+        self, code: SourceText, values: Sequence[str], local: dict[str, str], functions: StepFunctions
     ) -> tuple[dict[str, str], str]:
         """Return where outputs are, and the text that puts those there that are not."""
         where, puts = {}, []
         for name, value in zip(self.question.outputs, values, strict=True):
-            text = self._named(value, code, local, new)
+            text = functions.named(value, code, local)
             if not (value.startswith("_v") and value.isidentifier()):
                 here = code.fresh("n")
                 puts.append(f"[{here} := {text}]")
@@ -120,49 +115,31 @@ class CompiledGoal:
 
     def _function(
         self, steps: Steps, inputs: list[str], more: list[str], slow: Callable[..., Any],
-        new: Callable[[list[str]], Any], off: tuple[Collection[Any], Any],
+        functions: StepFunctions, off: tuple[Collection[Any], Any],
     ) -> Callable[..., Any]:  # fmt: skip
-        code = new([*inputs, *more])
+        code = functions.new([*inputs, *more])
         decline = f"return {code.constant(slow)}({', '.join(inputs)})"
         switched_off, key = map(code.constant, off)
         code(f"if {switched_off} and {key} in {switched_off}:")
         code("    return None")
-        every = "every" if self.question.every else ""
+        code(f"{code.constant(self.budget)}.used = 0")
+        every = self.question.every
         if every:
-            code(f"{every} = {{}}")
+            code("found = {}")
         code("try:")
-        for line in write_body(steps, decline, 1, every=every):
-            code(self._named(line, code, {}, new))
+        for line in write_body(steps, decline, 1, _keep if every else return_row):
+            code(functions.named(line, code))
         code(f"except {code.constant(_DECLINED)}:")
         code(f"    {decline}")
         if every:
-            code(f"return {every}")
+            code("return found")
         function: Callable[..., Any] = code.function()
         return function
 
-    def _sub_goal(self, goal: SubGoal, new: Callable[[list[str]], Any]) -> Callable[..., Any]:
-        code = new(list(goal.parameters))
-        decline = f"raise {code.constant(DeclineError)}"
-        for line in write_body(goal.steps, decline):
-            code(self._named(line, code, {}, new))
-        function: Callable[..., Any] = code.function()
-        return function
 
-    def _named(self, text: str, code: SourceText, local: dict[str, str], new: Callable[[list[str]], Any]) -> str:
-        """Replace the names of steps by those of the code; without names of its own, variables keep theirs."""
-
-        def name(found: Any) -> str:
-            old: str = found.group()
-            if old[1] == "v":
-                if not local:
-                    return old
-                return local.get(old) or local.setdefault(old, code.fresh("n"))
-            thing = self.shared.objects[int(old[2:])]
-            if isinstance(thing, SubGoal):
-                thing = self._sub_goal(thing, new)
-            return code.constant(thing)
-
-        return NAMES.sub(name, text)
+def _keep(values: Sequence[str]) -> str:
+    """Write that a solution is among those found, each of which is one."""
+    return f"found[{row_of(values)}] = None"
 
 
 _DECLINED = (DeclineError, EtalisError, OverflowError)
@@ -176,6 +153,7 @@ class GoalCompilation:
         self.reads = reads
         self.find = look_ups(solver)
         self.ask = asking(solver) if reads else _ask_nothing
+        self.recursion = RecursiveGoals(solver.database, self._compile_mode)
         self.present = () if solver.database.versions is None else ((solver, ".view is None"),)
 
     def compile(self, question: PosedGoal) -> CompiledGoal | None:
@@ -191,14 +169,26 @@ class GoalCompilation:
             shared.times = {
                 name: _time(shared, text, question.seconds) for name, text in zip(("t1", "t2"), raw, strict=True)
             }
-        calls = PredicateCalls(shared, self.find, Budget(limits.steps), self.present, reads=self.reads)
+            shared.between = _subtraction(question.seconds)
+        calls = self._calls(shared, Budget(limits.steps))
         steps = GoalSteps(calls, self.ask, every=question.every)
         try:
             found = steps.compile(question.goal, known, question.outputs, question.settled)
         except DeclineError:
             return None
         is_empty = isinstance(found[0], GuardStep) and found[0].text == "False"
-        return None if is_empty else CompiledGoal(question, shared, found)
+        return None if is_empty else CompiledGoal(question, shared, without_unread(found), calls.budget)
+
+    def _calls(self, shared: Compilation, budget: Budget) -> PredicateCalls:
+        return PredicateCalls(shared, self.find, budget, self.present, self.recursion, reads=self.reads)
+
+    def _compile_mode(self, recursion: RecursiveGoals, mode: Mode) -> tuple[Compilation, Steps]:
+        """Return the steps of the clauses of a predicate that calls itself, none of which are left to the solver."""
+        predicate, positions = mode
+        shared = Compilation(self.solver.database)
+        shared.fresh, shared.stands = len(positions), recursion.stands
+        steps = GoalSteps(self._calls(shared, recursion.meter), _ask_nothing, every=True)
+        return shared, steps.clauses(predicate, positions)
 
 
 def _operand(declared: str, number: int) -> Operand:
@@ -209,7 +199,14 @@ def _operand(declared: str, number: int) -> Operand:
 def _time(shared: Compilation, name: str, seconds: Callable[[int], Any]) -> Operand:
     """Return a time in seconds, given its name in microseconds."""
     text = f"({name} // 1000000 if not {name} % 1000000 else {shared.constant(seconds)}({name}))"
-    return Operand(text, "number", small=True)
+    return Operand(text, "number", small=True, moment=name)
+
+
+def _subtraction(seconds: Callable[[int], Any]) -> Callable[[int, int], Any]:
+    def between(end: int, start: int) -> Any:
+        return seconds(end) - seconds(start)
+
+    return between
 
 
 def _ask_nothing(*_: Any) -> None:

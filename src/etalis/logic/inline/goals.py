@@ -1,8 +1,9 @@
 """Goals compiled to steps (`steps`), in order, for the first solution or for every one.
 
 What can be computed from values is; a call of a relation of facts becomes a loop over the rows that an index gives, a
-predicate of a few clauses the alternatives of its clauses (`unfold`); of the rest the solver is asked, with nothing but
-its own variables, if `ask` says that this is worth it. Law: where no guard fails and nothing is raised, there is a
+predicate of a few clauses the alternatives of its clauses (`knowledge/unfold`), one that calls itself a function
+(`knowledge/recursion`); of the rest the solver is asked, with nothing but its own variables, if `ask` says that this is
+worth it. Law: where no guard fails and nothing is raised, there is a
 solution exactly if the solver has one, with the same first values, or the same values in the same order.
 """
 
@@ -15,7 +16,8 @@ from typing import Any
 from etalis.logic.builtins.table import TESTS
 from etalis.logic.inline.calls import PredicateCalls
 from etalis.logic.inline.cost_order import order_by_cost
-from etalis.logic.inline.memo import Wanted
+from etalis.logic.inline.knowledge.memo import Wanted
+from etalis.logic.inline.knowledge.unfold import commit, conjunction, conjuncts, has_inner_cut
 from etalis.logic.inline.scope import GoalScope, Operand, TooLargeError
 from etalis.logic.inline.steps import (
     CheckStep,
@@ -32,8 +34,8 @@ from etalis.logic.inline.steps import (
     defined_in,
     names_in,
 )
-from etalis.logic.inline.unfold import commit, conjunction, conjuncts, has_inner_cut
 from etalis.logic.machine.fact_lookup import Goal
+from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.unify import Term, Variable, deref, variables
 
 Ask = Callable[[Term, Sequence[Variable], Sequence[Variable], Wanted], Callable[..., Any] | None]
@@ -51,6 +53,7 @@ class GoalSteps:
         self.ask = ask
         self.every = every
         self.settled: set[int] = set()
+        self.wanted: tuple[Variable, ...] = ()  # which must have values
 
     def compile(
         self, goal: Goal, known: Mapping[str, Operand], outputs: Sequence[str], settled: Collection[int] = ()
@@ -68,7 +71,15 @@ class GoalSteps:
             self.goals(scope, (commit(conjuncts(goal.term)),), wanted)
         except TooLargeError:
             raise DeclineError from None
-        self.calls.budget.divide(self.shared.loops)
+        return order_by_cost(scope.steps)
+
+    def clauses(self, predicate: Predicate, positions: Sequence[int]) -> Steps:
+        """Return the steps of a predicate's clauses, of which some arguments are known; all others must come to be."""
+        args = tuple(Variable() for _ in range(predicate.arity))
+        known = {args[place]: Operand(f"_v{i}") for i, place in enumerate(positions)}
+        scope = GoalScope(self.shared, known)
+        self.wanted = tuple(arg for arg in args if arg not in known)
+        self._fork(scope, self.calls.clauses(scope, predicate, args), (), self.wanted)
         return order_by_cost(scope.steps)
 
     def goals(self, scope: GoalScope, goals: tuple[Term, ...], wanted: tuple[Variable, ...]) -> None:
@@ -88,6 +99,8 @@ class GoalSteps:
             if following is None:
                 return
             scope, goals = following
+        if self.wanted and wanted == self.wanted and not all(v in scope.known for v in wanted):
+            raise DeclineError
         values = [scope.value(v) if v in scope.known else Operand("None") for v in wanted]
         scope.steps.append(SuccessStep(tuple(value.text for value in values)))
 

@@ -7,7 +7,7 @@ or declared is `plain`: it need not be `Real` where it is integral, and becomes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ class Operand:
     """A value in generated code.
 
     `small`: far from the limits of floats. `safe`: its text raises nothing. `checked`: no infinity came of computing
-    it. `constant` is its value where that is known.
+    it. `constant` is its value where that is known, `moment` the name of its microseconds where it is a time.
     """
 
     text: str
@@ -40,6 +40,7 @@ class Operand:
     safe: bool = True
     checked: bool = True
     constant: Any = None
+    moment: str = ""
 
     @property
     def is_name(self) -> bool:
@@ -56,8 +57,9 @@ class Compilation:
         self._names: dict[int, str] = {}
         self.fresh = 0
         self.nodes = 0
-        self.loops = 0
         self.times: Mapping[str, Operand] = {}
+        self.between: Callable[[int, int], Any] | None = None  # the seconds between two moments
+        self.stands: dict[tuple[Any, str], None] | None = None  # what somebody else sees to that it stands
         self.void: set[Variable] = set()  # those that occur once, and nobody asks for
 
     def constant(self, thing: Any) -> str:
@@ -86,18 +88,16 @@ class GoalScope:
         self,
         shared: Compilation,
         known: dict[Variable, Operand],
-        loops: int = 0,
         standing: frozenset[str] = frozenset(),
     ) -> None:
         self.shared = shared
         self.known = known
         self.steps: list[Step] = []
-        self.loops = loops
         self.standing = standing
 
     def inner(self) -> GoalScope:
         """Return a scope that begins with what is known here."""
-        return GoalScope(self.shared, dict(self.known), self.loops, self.standing)
+        return GoalScope(self.shared, dict(self.known), self.standing)
 
     def guard(self, text: str, *, safe: bool = True) -> None:
         """Leave the goal to the solver unless something holds."""
@@ -105,6 +105,9 @@ class GoalScope:
 
     def stand(self, stands: Iterable[tuple[Any, str]]) -> None:
         """Leave the goal to the solver unless some objects have each the property that it had."""
+        if self.shared.stands is not None:
+            self.shared.stands.update(dict.fromkeys(stands))
+            return
         for thing, has in stands:
             text = f"{self.shared.constant(thing)}{has}"
             if text not in self.standing:
@@ -126,8 +129,6 @@ class GoalScope:
     def loop(self, candidates: str) -> tuple[GoalScope, Operand]:
         """Begin a loop; return the scope of its body, and the candidate."""
         inner, name = self.inner(), self.shared.name()
-        inner.loops += 1
-        self.shared.loops = max(self.shared.loops, inner.loops)
         self.steps.append(LoopStep(name, candidates, inner.steps))
         return inner, Operand(name)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import TypeAlias
 
 from etalis.logic.inline.steps import (
     AssignStep,
@@ -22,12 +23,21 @@ from etalis.logic.inline.steps import (
     texts,
 )
 
+Success: TypeAlias = Callable[[Sequence[str]], str]  # the line that follows a solution, given the texts of its values
 
-def write_body(steps: Steps, decline: str, depth: int = 0, *, every: str = "") -> Iterator[str]:
-    """Write the lines of a function's body: it returns the values of the first solution, or falls off its end.
 
-    Those of `every` solution become keys of the dictionary of that name, if one is given.
-    """
+def return_row(values: Sequence[str]) -> str:
+    """Return from a function with the first solution."""
+    return f"return {row_of(values)}"
+
+
+def row_of(values: Sequence[str]) -> str:
+    """Write a tuple."""
+    return f"({''.join(value + ', ' for value in values)})"
+
+
+def write_body(steps: Steps, decline: str, depth: int = 0, success: Success = return_row) -> Iterator[str]:
+    """Write the lines of a function's body, which falls off its end where there is no solution, or no other."""
     checks: list[str] = []
     for step in steps:
         if isinstance(step, CheckStep):
@@ -36,7 +46,7 @@ def write_body(steps: Steps, decline: str, depth: int = 0, *, every: str = "") -
         if checks:
             yield f"{'    ' * depth}if {' and '.join(checks)}:"
             checks, depth = [], depth + 1
-        for line in _write_step(step, decline, every):
+        for line in _write_step(step, decline, success):
             yield f"{'    ' * depth}{line}"
         if isinstance(step, LoopStep | ForkStep | ChoiceStep | SuccessStep):
             return
@@ -44,7 +54,7 @@ def write_body(steps: Steps, decline: str, depth: int = 0, *, every: str = "") -
     yield f"{'    ' * depth}{last}"
 
 
-def _write_step(step: Step, decline: str, every: str) -> Iterator[str]:
+def _write_step(step: Step, decline: str, success: Success) -> Iterator[str]:
     match step:
         case GuardStep(text=text):
             yield from (f"if not ({text}):", f"    {decline}")
@@ -52,18 +62,17 @@ def _write_step(step: Step, decline: str, every: str) -> Iterator[str]:
             yield f"{name} = {text}"
         case LoopStep(name=name, candidates=candidates, steps=inner):
             yield f"for {name} in {candidates}:"
-            yield from write_body(inner, decline, 1, every=every)
+            yield from write_body(inner, decline, 1, success)
         case ForkStep(branches=branches):
             for branch in branches:
-                yield from write_body(branch, decline, every=every)
+                yield from write_body(branch, decline, 0, success)
         case ChoiceStep(test=test, then=then, otherwise=otherwise):
             yield f"if {test}:"
-            yield from write_body(then, decline, 1, every=every)
+            yield from write_body(then, decline, 1, success)
             yield "else:"
-            yield from write_body(otherwise, decline, 1, every=every)
+            yield from write_body(otherwise, decline, 1, success)
         case SuccessStep(values=values):
-            row = f"({''.join(value + ', ' for value in values)})"
-            yield f"{every}[{row}] = None" if every else f"return {row}"
+            yield success(values)
 
 
 @dataclass(frozen=True, slots=True)

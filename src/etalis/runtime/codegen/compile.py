@@ -106,8 +106,8 @@ class Compiler:
         """Return the function that offers one event to its leaves, left to right; of many, to those that may match."""
         if len(leaves) <= MOST_TOGETHER:
             return self._offer_all(kind, leaves)
-        index = self.indexes[kind] = ConstantIndex(self.base.evidence.kind(kind))
-        index.build(self.branches.write(kind, leaf)[0] for leaf in leaves)
+        branches = [self.branches.write(kind, leaf)[0] for leaf in leaves]
+        index = self.indexes[kind] = ConstantIndex(self.base.evidence.kind(kind), branches)
         return index.offer
 
     def _offer_all(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:

@@ -9,7 +9,8 @@ from etalis.plan import algebra as p
 from etalis.plan.explain.wording import event_text, window_text
 from etalis.runtime.codegen.fast_path.records import MISSING
 from etalis.runtime.codegen.source import GENERATED
-from etalis.runtime.operators.repetition import Repeater, Runner
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.state import NEVER
 from etalis.temporal.event import EventKind
 

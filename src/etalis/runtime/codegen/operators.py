@@ -21,9 +21,10 @@ from etalis.runtime.codegen.repetitions.repetitions import Repetitions
 from etalis.runtime.codegen.rule_code import RuleCode
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.base import Emit, Values
-from etalis.runtime.operators.chains import Limits
 from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
-from etalis.runtime.operators.repetition import Repeater, Runner
+from etalis.runtime.operators.repetition.chains import Limits
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import Fifo, Token
 from etalis.temporal.rope import Rope
 
@@ -162,7 +163,8 @@ class Operators:
             shared=sharer(left, element, node.shared),
             combine=combiner(out, left, element), check=self._check(entry, out),
             emit=self._emit(entry, out), left_key=picker(left, firm), element_key=picker(element, firm),
-            repeats=repeater(left), parents=parents(left), keep=self.keep(node), marked="$ids" in element,
+            line_key=picker(node.shared, firm), repeats=repeater(left), parents=parents(left),
+            keep=self.keep(node), marked="$ids" in element,
             event=self._event(entry), needs_first="$last" in out, rope_of=rope_of(element),
             waiting_rope=waiting_rope(left),
         )  # fmt: skip

@@ -63,6 +63,7 @@ class Code:
         self.base = self.depth  # of what is done with every event
         self.groups: dict[tuple[int, str], str] = {}
         self.long_running = False
+        self.is_entry = False  # what users call for every event: its objects are globals, which a call does not copy
         self.shared: dict[str, CellType] = {}
         self.rope = "None"  # what the event that is offered is made of; a point in time of nothing
 
@@ -119,7 +120,7 @@ class Code:
 
         What functions share is a variable of the factory, so that it is read and written without an attribute.
         """
-        outer = ", ".join(f"k{i}" for i in range(len(self.objects)))
+        outer = "" if self.is_entry else ", ".join(f"k{i}" for i in range(len(self.objects)))
         body = "".join(f"        nonlocal {name}\n" for name in self.shared) + ("\n".join(self.lines) or "        pass")
         before = "".join(f"    {name} = None\n" for name in self.shared)
         own = [f"k{i}=k{i}" for i in range(len(self.objects))] if self.long_running else []
@@ -128,7 +129,9 @@ class Code:
 
     def function(self, text: str | None = None) -> Callable[..., Any]:
         """Compile the function, whose text may be known already, and bind its objects."""
-        return _sharing(make_function(self.source() if text is None else text, self.objects), self.shared)
+        source = self.source() if text is None else text
+        made = _make_entry(source, self.objects) if self.is_entry else make_function(source, self.objects)
+        return _sharing(made, self.shared)
 
 
 def _sharing(function: Callable[..., Any], shared: Mapping[str, CellType]) -> Callable[..., Any]:
@@ -149,6 +152,18 @@ def make_function(source: str, objects: list[Any]) -> Callable[..., Any]:
     space: dict[str, Any] = {}
     exec(_compiled(source), space)  # noqa: S102  the text is ours alone: names are numbered, nothing of a program is in it
     made: Callable[..., Any] = space["make"](*objects)
+    return made
+
+
+def _make_entry(source: str, objects: list[Any]) -> Callable[..., Any]:
+    """Do as `make_function`, with the objects as globals.
+
+    Where a global is found is remembered with the code, which is therefore no other function's.
+    """
+    space = {f"k{i}": thing for i, thing in enumerate(objects)}
+    exec(_compiled(source), space)  # noqa: S102  as above
+    made: FunctionType = space["make"]()
+    made.__code__ = made.__code__.replace()
     return made
 
 

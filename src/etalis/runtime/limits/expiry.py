@@ -11,7 +11,8 @@ from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder, Slider
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.partition_state import fifos_of, held_by
-from etalis.runtime.operators.repetition import Repeater, Runner
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import expire
 from etalis.runtime.state import BEGINNING, NEVER
 

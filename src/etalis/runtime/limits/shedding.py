@@ -17,7 +17,7 @@ from etalis.runtime.codegen.network import Wired
 from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder
 from etalis.runtime.operators.base import Shelf
-from etalis.runtime.operators.repetition import Repeater
+from etalis.runtime.operators.repetition.repeater import Repeater
 from etalis.runtime.operators.store import Newest, leave, members
 from etalis.runtime.reporting.inspection import labels_of
 from etalis.runtime.state import BEGINNING

@@ -16,7 +16,8 @@ from etalis.runtime.deadlines.unmatched import Unmatched
 from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder, Slider
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
-from etalis.runtime.operators.repetition import Repeater, Runner
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import Doubles, Newest, members
 from etalis.runtime.state import State
 
@@ -31,7 +32,9 @@ def tables_of(part: Any) -> tuple[Table, ...]:
             return (part,)
         case Blockers(groups=groups) | Slider(groups=groups):
             return (groups,)
-        case Repeater(lefts=shelf) | Folder(openers=shelf):
+        case Repeater(lefts=shelf, lines=lines):
+            return shelf.groups, lines
+        case Folder(openers=shelf):
             return (shelf.groups,)
         case Runner(runs=runs, firsts=firsts, elements=elements):
             return runs, firsts, elements

@@ -16,8 +16,8 @@ from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER
 
 
-def make_report(core: Core) -> Report:
-    """Put together what an engine has come across so far."""
+def make_report(core: Core, *, silence: bool = True) -> Report:
+    """Put together what an engine has come across so far; where nobody asks for `silence`, without silent rules."""
     rules, evidence = core.rules, core.evidence
     unread = tuple(read_nowhere(evidence.unread, rules))
     held = () if core.disorder is None or core.disorder.held is None else core.disorder.held
@@ -29,7 +29,7 @@ def make_report(core: Core) -> Report:
         raised={kind[0] for kind in core.failures.kinds if isinstance(kind, tuple)},  # labels of rules
         closed=core.state.floor >= NEVER,
     )
-    silent = tuple(_silent(rules, SilenceSearch(rules, around)))
+    silent = tuple(_silent(rules, SilenceSearch(rules, around))) if silence else ()
     refused = tuple(RejectedEvents(cause, count, first) for cause, (first, count) in core.dead_letters.causes.items())
     failed = failed_of(core.failures)
     nothing = core.state.now == BEGINNING and not (refused or unread or waiting)

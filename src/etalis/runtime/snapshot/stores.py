@@ -14,11 +14,13 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from etalis.runtime.operators.aggregate import Folder, Opener, Slider
-from etalis.runtime.operators.chains import RunLog
 from etalis.runtime.operators.gathering import ArrivalStore
 from etalis.runtime.operators.mixed_window import window_of
 from etalis.runtime.operators.partition_state import Table
-from etalis.runtime.operators.repetition import Left, Noted, Repeater, Run, Runner
+from etalis.runtime.operators.repetition.chains import RunLog
+from etalis.runtime.operators.repetition.counted import Left, Noted, Run
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.running import Running
 from etalis.runtime.operators.store import LONG, Newest, Token
 from etalis.runtime.snapshot.file import Columns
@@ -183,7 +185,7 @@ def form_of(part: Any, place: int) -> str:
         case dict():
             return "instances"
         case Repeater():
-            return "left"
+            return ("left", "plain")[place]
         case Folder(fold=row):
             return f"opener of {row.name}"
         case Slider(fold=row, is_running=is_running):

@@ -17,7 +17,7 @@ from etalis.spark.plan.shards import Slots, key_columns, quoted
 from etalis.spark.plan.stages import StagePlan
 from etalis.spark.time_types import travel
 from etalis.tables.column_types import time_transport, transport
-from etalis.tables.schema import Frame, Layout
+from etalis.tables.schema import Frame
 from etalis.tables.sorting import END, ID, NO_EVENT, ORDER, START, TAG
 
 
@@ -129,7 +129,7 @@ def project(
         columns.append(f.col(quoted(frame.order)).cast(transport(frame.order_type)).alias(ORDER))
     if _has_ids(plan):
         columns.append((f.lit(None) if frame.id is None else f.col(quoted(frame.id))).cast("string").alias(ID))
-    sources = _sources(frame.layouts, plan.slots)
+    sources = _sources(frame, plan.slots)
     for i, slot_type in enumerate(plan.slots.types):
         value = f.col(quoted(sources[i])) if i in sources else f.lit(None)
         columns.append(value.cast(slot_type).alias(f"s{i}"))
@@ -146,13 +146,14 @@ def _strictly(named: Any, wanted: Any, frame: Frame) -> Any:
     return known.otherwise(f.raise_error(told).cast("boolean"))
 
 
-def _sources(layouts: Sequence[Layout], slots: Slots) -> dict[int, str]:
-    mine = {id(layout) for layout in layouts}
+def _sources(frame: Frame, slots: Slots) -> dict[int, str]:
+    mine = {id(layout) for layout in frame.layouts}
     return {
         i: c
         for layout, places in slots.places
         if id(layout) in mine
         for i, c in zip(places, layout.columns, strict=True)
+        if c not in frame.spared
     }
 
 

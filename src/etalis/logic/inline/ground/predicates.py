@@ -12,27 +12,29 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.data.values import Struct, Value
-from etalis.logic.inline.facts import Budget
 from etalis.logic.inline.ground.lists import LIST_MODES, standard_key
 from etalis.logic.inline.ground.modes import Mode, test
 from etalis.logic.inline.ground.text import TEXT_MODES
+from etalis.logic.inline.knowledge.facts import Budget
 from etalis.logic.inline.steps import DeclineError
 from etalis.logic.machine.database import Key
 
 
 def elements(budget: Budget, several: Value) -> Sequence[Value]:
     """Return the elements of a list, one after the other as `member/2` gives them; none of what is no list."""
-    if several.__class__ is tuple and len(several) <= budget.most:
+    if several.__class__ is tuple:
+        budget.admit(len(several))
         return several
-    if several.__class__ is tuple or several.__class__ is Struct:
+    if several.__class__ is Struct:
         raise DeclineError
     return ()
 
 
 def span(budget: Budget, low: Value, high: Value) -> range:
     """Return the integers that `between/3` gives."""
-    if low.__class__ is not int or high.__class__ is not int or high - low > budget.most:
+    if low.__class__ is not int or high.__class__ is not int:
         raise DeclineError
+    budget.admit(max(high - low, 0))
     return range(low, high + 1)
 
 

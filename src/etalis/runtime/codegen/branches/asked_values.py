@@ -26,14 +26,18 @@ _PLAIN_COMPARISONS = frozenset((*_BOUNDS, "=:=", "=\\="))
 
 @dataclass(slots=True)
 class AskedValues:
-    """Constants by place, those of the pattern and those of conditions; least and most; what must be a number."""
+    """Constants by place, of the pattern and of conditions; least and most; what must be a number for these."""
 
     pattern: dict[int, Value] = field(default_factory=dict)
     equal: dict[int, Value] = field(default_factory=dict)
     above: dict[int, float] = field(default_factory=dict)
     below: dict[int, float] = field(default_factory=dict)
     numbers: set[int] = field(default_factory=set)
+    before: dict[int, frozenset[int]] = field(
+        default_factory=dict
+    )  # the numbers that a constant of a condition follows
     is_plain: bool = False  # whether the pattern itself takes every event
+    is_one_constant: bool = False  # whether the pattern takes every event that has its only constant
 
     @property
     def is_conditional(self) -> bool:
@@ -56,6 +60,7 @@ def asked_values(leaf: Wired) -> AskedValues:
         if isinstance(term, s.Var):
             places.setdefault(term.name, place)
     found.is_plain = len(places) == len(args)
+    found.is_one_constant = len(found.pattern) == 1 and len(places) == len(args) - 1
     reader = leaf.readers[0]
     if len(leaf.readers) == 1 and reader.kind == "input" and isinstance(reader.target.node, p.Filter):
         known = {reader.renames.get(name, name): place for name, place in places.items() if name in leaf.node.exports}
@@ -92,7 +97,8 @@ def _ask(found: AskedValues, goal: s.Term, places: Mapping[str, int]) -> bool:
 
 def _compare(found: AskedValues, name: str, place: int, value: Value, *, is_turned: bool = False) -> bool:
     if name in _EQUAL:
-        found.equal.setdefault(place, value)
+        if place not in found.equal:
+            found.equal[place], found.before[place] = value, frozenset(found.numbers)
         return True
     if name not in _PLAIN_COMPARISONS or type(value) not in NUMBERS:
         return False

@@ -7,6 +7,7 @@ Each is written like the others of its shape (`shapes`), with what it asks for (
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 from etalis.data.values import format_atom
 from etalis.plan import algebra as p
@@ -41,30 +42,34 @@ class BranchWriter:
         self._offer = offer
         self._note = note
         self._shapes: dict[p.Kind, BranchShapes] = {}
-        self._markers: dict[Hashable, RuleBranch] = {}
+        self._marked: dict[Hashable, Wired] = {}  # of each pattern a leaf that tells whether it has matched
+        self._markers: dict[int, RuleBranch] = {}
 
     def write(self, kind: p.Kind, leaf: Wired) -> tuple[RuleBranch, bool]:
         """Return the branch of a leaf, and whether those of other leaves have more slots now."""
         asked = asked_values(leaf)
-        marker, grows = None, False
+        marker = None
         if asked.is_conditional and not asked.is_plain:
-            marker, grows = self._marker(kind, leaf)
-        branch, also_grows = self._branch(kind, leaf, asked, self._offer)
+            marker = partial(self._marker, kind, self._marked_with(leaf))
+        branch, grows = self._branch(kind, leaf, asked, self._offer)
         branch.marker = marker
-        return branch, grows or also_grows
+        return branch, grows
 
-    def _marker(self, kind: p.Kind, leaf: Wired) -> tuple[RuleBranch, bool]:
-        """Return what notes that a pattern has matched, where no event comes to it whose conditions fail.
+    def _marked_with(self, leaf: Wired) -> Wired:
+        """Return the leaf of which the mark is that of a leaf: one of the same pattern, if neither has matched yet."""
+        key = NodeShape().node(leaf.node)
+        found = self._marked.get(key)
+        if found is None or not self._base.evidence.mark_together(leaf.key, found.key):
+            found = self._marked[key] = leaf
+        return found
 
-        Leaves of one pattern that no event has come to yet have one mark.
-        """
-        key, evidence = NodeShape().node(leaf.node), self._base.evidence
-        marker = self._markers.get(key)
-        if marker is not None and evidence.mark_together(leaf.key, marker.leaf.key):
-            return marker, False
-        asked = asked_values(leaf)
-        self._markers[key], grows = self._branch(kind, leaf, AskedValues(asked.pattern), self._note)
-        return self._markers[key], grows
+    def _marker(self, kind: p.Kind, leaf: Wired) -> RuleBranch:
+        """Return what notes that a pattern has matched, where no event comes to it whose conditions fail."""
+        if id(leaf) not in self._markers:
+            marker, _ = self._branch(kind, leaf, AskedValues(asked_values(leaf).pattern), self._note)
+            marker.shape.fit_all()
+            self._markers[id(leaf)] = marker
+        return self._markers[id(leaf)]
 
     def _branch(self, kind: p.Kind, leaf: Wired, asked: AskedValues, write: Write) -> tuple[RuleBranch, bool]:
         code = Code([])
@@ -75,4 +80,11 @@ class BranchWriter:
         if kind not in self._shapes:
             self._shapes[kind] = BranchShapes(self._base, f"{format_atom(kind[0])}/{kind[1]}", begin)
         shape, grows = self._shapes[kind].find(code)
-        return RuleBranch(leaf, asked, shape, code.objects), grows
+        branch = RuleBranch(leaf, asked, shape, code.objects)
+        if asked.is_one_constant:
+            branch.mark = self._base.evidence.part(leaf.key)
+            ((place, value),) = asked.pattern.items()
+            marks = (branch.mark, self._base.evidence.kind(kind))
+            shape.told = {f"{code.names.get(id(mark))}.seen = True": "pass" for mark in marks}
+            shape.told[f"if x{place} == {code.names.get(id(value))}:"] = "if True:"
+        return branch, grows

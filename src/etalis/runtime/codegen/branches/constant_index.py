@@ -19,38 +19,42 @@ from etalis.runtime.state import Raw
 class ConstantIndex:
     """The branches of one kind of event by the constants and bounds that they ask for."""
 
-    def __init__(self, mark: Mark) -> None:
+    def __init__(self, mark: Mark, several: Iterable[RuleBranch]) -> None:
         self.mark = mark
         self._branches: dict[int, RuleBranch] = {}
-        self._of_leaves: dict[int, RuleBranch] = {}
         self._last = 0
-        self.level = Level(self._branches, ())
+        numbers = list(map(self._number, several))
+        self._of_leaves = {id(branch.leaf): branch for branch in self._branches.values()}
+        self.level = Level(self, numbers)
+
+    def __getitem__(self, number: int) -> RuleBranch:
+        return self._branches[number]
+
+    def marker(self, branch: RuleBranch) -> RuleBranch | None:
+        """Return what notes that the leaf of a branch matches, if it is the branch that does so else."""
+        if branch.marker is None:
+            return None
+        marker = branch.marker()
+        if not marker.number:
+            self._number(marker)
+        return marker
 
     @property
     def shape(self) -> BranchShape | None:
         """The shape of all branches, if they have one."""
-        shapes = {id(branch.shape): branch.shape for branch in self._branches.values()}
-        return next(iter(shapes.values())) if len(shapes) == 1 else None
-
-    def build(self, several: Iterable[RuleBranch]) -> None:
-        """Offer events to branches in this order."""
-        numbers = [self._number(branch) for branch in several]
-        self.level = Level(self._branches, numbers)
+        shapes = self.level.shapes()
+        return shapes.pop() if len(shapes) == 1 else None
 
     def _number(self, branch: RuleBranch) -> int:
         self._last += 1
         branch.number = self._last
         self._branches[branch.number] = branch
-        self._of_leaves[id(branch.leaf)] = branch
-        if branch.marker is not None and not branch.marker.number:
-            self._last += 1
-            branch.marker.number = self._last
-            self._branches[self._last] = branch.marker
         return branch.number
 
     def add(self, branch: RuleBranch, *, anew: bool) -> None:
         """Offer events to one more branch, after all others; all are called `anew` where slots have changed."""
         self._number(branch)
+        self._of_leaves[id(branch.leaf)] = branch
         self.level.add(branch)
         if anew:
             self.level.build()
@@ -64,5 +68,5 @@ class ConstantIndex:
     def offer(self, raw: Raw) -> None:
         """Offer an event to the branches that ask for no more than it has."""
         self.mark.seen = True
-        for _, take, slots in self.level.find(raw):
-            take(raw, slots)
+        for hit in self.level.find(raw):
+            hit[1](raw, hit)

@@ -83,7 +83,7 @@ class HoldStage:
     def _read(self, source: EventInput, arity: int) -> None:
         """Write the row to be held, of rank `n`; without declared types, attributes alone tell how to convert them."""
         code = source.code
-        self.path.moments.write(code, in_loop=isinstance(source, RunInput))
+        self.path.moments.write(code)
         if self.path.rules.program.signatures:
             names = frozenset(name for name, number in self.path.hot if number == arity)
             with code.block(f"if type(name) is not str or name not in {code.constant(names)}:"):

@@ -36,6 +36,7 @@ class PushInput:
     ) -> None:
         self.places = places(most)
         self.code = Code(["name", *(f"{x}=k0" for x in self.places), "/", "*rest", "at=None", "**named"])
+        self.code.is_entry = True
         self.missing = self.code.constant(MISSING)
         assert self.missing == "k0"
         self.state = state

@@ -14,6 +14,7 @@ from etalis.plan import algebra as p
 from etalis.plan.bindings import NodeShape
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.compile import Compiler
+from etalis.runtime.codegen.fast_path.indexed import IndexedOffer
 from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
 from etalis.runtime.codegen.fast_path.rounds import MOST_LEAVES, Rounds, multiplies
 from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader
@@ -47,6 +48,7 @@ class EventOffer:
             leaf for kind, several in self.leaves.items() if kind not in self.compiler.indexes for leaf in several
         ]
         self.are_few = len(written) <= MOST_LEAVES
+        self.indexed = IndexedOffer(self)
         self.rounds = Rounds(self, run_loop)
 
     def write(self, output: MatchOutput, kind: Kind) -> None:
@@ -54,6 +56,10 @@ class EventOffer:
         if self.rounds.are_followed(kind):
             self.rounds.write(output, kind)
             output.code(output.done)
+            return
+        index = self.indexed.index(kind)
+        if index is not None:
+            self.indexed.write(output, kind, index)
             return
         code, leaves, top = output.code, self.leaves.get(kind, []), len(output.code.lines)
         heads = self.heads_of(leaves) if self.are_few or self.reacting is not None else []
@@ -87,7 +93,7 @@ class EventOffer:
                 code.add(output.all_of(found))
         else:
             code.queues = code.queues or reacts
-            self._hand_out(output, code.rounds or [])
+            self.hand_out(output, code.rounds or [])
         code.direct = code.rounds = code.on_made = code.turn = None
         code(output.done)
 
@@ -125,18 +131,15 @@ class EventOffer:
             self._call(code, kind, process, f"({', '.join(['t', 't', 'None', *parameters, *rope])})")
 
     def _call(self, code: Code, kind: Kind, process: Callable[[Raw], None], raw: str) -> None:
-        """Write that an event is offered by a function, or by those that one of its attributes chooses."""
+        """Write that an event is offered by a function, or by those that an index finds."""
         code.queues = True
-        index = self.compiler.indexes.get(kind)
-        if index is None or process != index.offer:
-            code(f"{code.constant(process)}({raw})")
+        index = self.indexed.index(kind)
+        if index is not None:
+            self.indexed.offer(code, kind, index)
             return
-        code(f"{code.constant(index.mark)}.seen = True")
-        code(f"raw = {raw}")
-        with code.block(f"for _, take, slots in {code.constant(index.level.find)}(raw):"):
-            code("take(raw, slots)")
+        code(f"{code.constant(process)}({raw})")
 
-    def _hand_out(self, output: MatchOutput, rounds: list[str]) -> None:
+    def hand_out(self, output: MatchOutput, rounds: list[str]) -> None:
         """Write that what the leaves have queued, or gathered in lists each in order, is handed out."""
         code, queue = output.code, output.code.constant(self.queue)
         before, due = ("due + ", " or due") if self.passes_time else ("", "")

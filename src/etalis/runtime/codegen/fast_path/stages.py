@@ -84,7 +84,7 @@ class FastPath:
 
     def write(self, source: EventInput, what: str, stage: Callable[[EventInput], None]) -> Callable[..., Any]:
         """Write a function that reads events and takes them by a stage."""
-        source.code.add(["day = begun = None"] if isinstance(source, RunInput) else [])
+        self.moments.begin(source.code)
         with source.events(self.arities, partial(self._take_other, source) if self.counts_unread else None):
             stage(source)
         return self.compiler.base.finish(source.code, what)
@@ -112,7 +112,7 @@ class FastPath:
         """Begin the block for events that come in order; what is due before them is no reason for the general way."""
         code, clock = source.code, source.clock
         state = code.constant(self.state)
-        self.moments.write(code, in_loop=not isinstance(source, PushInput))
+        self.moments.write(code)
         near = "" if self.ahead is None else f" and t - {clock} <= {self.ahead}"
         later = "" if self.rules.ticks else f"(t > {clock} and t <= {LATEST}{near}) or "  # a chain takes longer
         with code.block(f"if {later}(t == {clock} and t > {state}.floor):"):

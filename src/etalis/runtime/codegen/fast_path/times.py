@@ -8,6 +8,7 @@ began; every other form of a moment by one call. What is no moment (an interval,
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from types import CellType
 from typing import Any
 
 from etalis.data.scalars import to_python
@@ -25,22 +26,23 @@ class Moments:
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
         self._call = self.read
-        self._day, self._begun = datetime.min, 0  # the day of the last moment that was a date, also in microseconds
+        self._day, self._begun = CellType(None), CellType(None)  # the day of the last date
 
-    def write(self, code: Code, *, in_loop: bool) -> None:
-        """Write that `t` is the moment `at`; outside of a loop, which knows the day, all but seconds by a call."""
+    def begin(self, code: Code) -> None:
+        """Say where a function that reads moments finds the day of the last one: its own, or what all calls share."""
+        if code.long_running:
+            code("day = begun = None")
+        else:
+            code.shared.update(day=self._day, begun=self._begun)
+
+    def write(self, code: Code) -> None:
+        """Write that `t` is the moment `at`."""
         with code.block("if type(at) is int:"):
             code(f"t = at * {MICROSECONDS}")
-        if not in_loop:
-            with code.block("elif type(at) is float and -1e15 < at < 1e15:"):
-                code(f"t = {code.constant(round)}(at * {MICROSECONDS})")
         with code.block("else:"):
-            if in_loop:
-                self._write_common(code)
-            else:
-                code(f"t = {code.constant(self._call)}(at)")
+            self._write_other(code)
 
-    def _write_common(self, code: Code) -> None:
+    def _write_other(self, code: Code) -> None:
         with code.block("try:"):
             with code.block("if type(at) is float:"):
                 code(f"t = {code.constant(round)}(at * {MICROSECONDS})")
@@ -61,8 +63,6 @@ class Moments:
 
     def read(self, at: Any) -> int:
         """Return a moment in any form; `BEGINNING` for what is none."""
-        if type(at) is datetime:
-            return self._read_date(at)
         at = to_python(at)
         if type(at) is int:
             return at * MICROSECONDS
@@ -75,20 +75,6 @@ class Moments:
         if not self._shown.dates and are_dates(at):
             self._shown.dates = True
         return end
-
-    def _read_date(self, at: datetime) -> int:
-        try:
-            since = at - self._day
-            if since.days:
-                raise TypeError
-        except TypeError:  # another day, or a time zone where there was none
-            try:
-                self._day, self._begun = _day_of(at)
-                since = at - self._day
-            except (TypeError, ValueError, OverflowError):
-                return BEGINNING
-        self._shown.dates = True
-        return self._begun + since.seconds * MICROSECONDS + since.microseconds
 
 
 def _day_of(moment: datetime) -> tuple[datetime, int]:

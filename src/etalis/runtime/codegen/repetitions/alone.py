@@ -7,17 +7,19 @@ for what is not written here.
 from __future__ import annotations
 
 from etalis.runtime.codegen.network import Wired
-from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape
+from etalis.runtime.codegen.repetitions.shape import OtherOperators, WrittenRepetition
 from etalis.runtime.codegen.repetitions.tokens import write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.operators.repetition import Run, Runner, expire_runs, next_run
+from etalis.runtime.operators.repetition.counted import Run
+from etalis.runtime.operators.repetition.runner import Runner
+from etalis.runtime.operators.repetition.waiting import expire_runs, next_run
 
 
 class AloneCode:
     """Writes what an element of a repetition does that stands alone."""
 
-    def __init__(self, operators: OtherOperators, entry: Wired, shape: Shape, code: Code) -> None:
+    def __init__(self, operators: OtherOperators, entry: Wired, shape: WrittenRepetition, code: Code) -> None:
         self.operators = operators
         self.entry = entry
         self.shape = shape

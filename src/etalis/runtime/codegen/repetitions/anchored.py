@@ -10,19 +10,20 @@ from collections.abc import Callable
 
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.passing import Passing
-from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape
+from etalis.runtime.codegen.repetitions.shape import OtherOperators, WrittenRepetition
 from etalis.runtime.codegen.repetitions.tokens import write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code, tuple_of
-from etalis.runtime.operators import repetition as counting
-from etalis.runtime.operators.repetition import Left, Repeater
+from etalis.runtime.operators.repetition import waiting
+from etalis.runtime.operators.repetition.counted import Left
+from etalis.runtime.operators.repetition.repeater import Repeater
 from etalis.runtime.operators.store import LONG, Token
 
 
 class AnchoredCode:
     """Writes what the instances of a repetition do that counts after left sides."""
 
-    def __init__(self, operators: OtherOperators, entry: Wired, shape: Shape, code: Code) -> None:
+    def __init__(self, operators: OtherOperators, entry: Wired, shape: WrittenRepetition, code: Code) -> None:
         assert shape.node.left is not None
         self.operators = operators
         self.entry = entry
@@ -52,7 +53,7 @@ class AnchoredCode:
         else:
             tests = [f"len({group}) == {LONG - 1}"] + ([] if t1 == t2 else [f"{group}[-1].end == {t2}"])
             with code.block("else:" if newest else f"elif {' or '.join(tests)}:"):
-                code(f"{code.constant(counting.shelve)}({self.groups}, {key}, {group}, {one}, {newest})")
+                code(f"{code.constant(waiting.shelve)}({self.groups}, {key}, {group}, {one}, {newest})")
             if not newest:
                 with code.block("else:"):
                     code(f"{group}.append({one})")
@@ -97,7 +98,7 @@ class AnchoredCode:
         if latest or gone:
             tests = [f"{one}.end >= {t1}"] * latest + ([gone] if gone else [])
             with code.block(f"if {' or '.join(tests)}:"):
-                find = code.constant(counting.find_latest if latest else counting.find_earliest)
+                find = code.constant(waiting.find_latest if latest else waiting.find_earliest)
                 given = [self.groups, key, t1] if latest else [self.groups, key]
                 code(f"{one} = {find}({', '.join([*given, self.limit or 'None'])})")
         tests = [f"{one} is not None"] if latest or gone else []
@@ -128,18 +129,18 @@ class AnchoredCode:
             if gone:
                 with code.block(f"if {gone}:"):
                     code.add([f"{stale} = True", "continue"])
-            known = self._known(one, self._first(one, key, t1), names)
+            known = self.known(one, self._first(one, key, t1), names)
             code(f"{start} = {one}.start")
-            passing = self._tests(known, start, t2)
+            passing = self.tests(known, start, t2)
             with code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
                 code("break")
         with code.block("else:"):
             code(f"{one} = None")
         if gone:
             with code.block(f"if {stale}:"):
-                code(f"{code.constant(counting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
+                code(f"{code.constant(waiting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
         with code.block(f"if {one} is not None:"):
-            self._count(one, key, names, t1, t2, lambda: self._hand_on(one, passing, known, start, t2))
+            self._count(one, key, names, t1, t2, lambda: self.hand_on(one, passing, known, start, t2))
 
     def _count_one(self, one: str, key: str, names: Names, t1: str, t2: str) -> None:
         """Write that a left side counts an element, and that a match is handed on."""
@@ -147,9 +148,9 @@ class AnchoredCode:
 
         def hand_on() -> None:
             start = self.code.fresh("s")
-            known = self._known(one, first, names)
+            known = self.known(one, first, names)
             self.code(f"{start} = {one}.start")
-            self._hand_on(one, self._tests(known, start, t2), known, start, t2)
+            self.hand_on(one, self.tests(known, start, t2), known, start, t2)
 
         self._count(one, key, names, t1, t2, hand_on)
 
@@ -172,7 +173,7 @@ class AnchoredCode:
             self._count(one, key, names, t1, t2, lambda: code(f"{found}.append({item})"))
         if gone:
             with code.block(f"if {stale}:"):
-                code(f"{code.constant(counting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
+                code(f"{code.constant(waiting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
         start, item = code.fresh("s"), f"({one}, {first})" if with_first else one
         if self.shape.node.policy.select == "together":
             with code.block(f"if {found}:"):
@@ -180,13 +181,13 @@ class AnchoredCode:
                 lefts = f"[z[0] for z in {found}]" if with_first else found
                 code(f"{start} = min([z.start for z in {lefts}])")
                 token = f"{code.constant(_unite)}({lefts})"
-                known = self._known(one, first, names, token)
-                self._hand_on(one, self._tests(known, start, t2), known, start, t2)
+                known = self.known(one, first, names, token)
+                self.hand_on(one, self.tests(known, start, t2), known, start, t2)
             return
         with code.block(f"for {item} in {found}:"):
-            known = self._known(one, first, names)
+            known = self.known(one, first, names)
             code(f"{start} = {one}.start")
-            self._hand_on(one, self._tests(known, start, t2), known, start, t2)
+            self.hand_on(one, self.tests(known, start, t2), known, start, t2)
 
     # counting
 
@@ -236,7 +237,7 @@ class AnchoredCode:
 
     # matches
 
-    def _known(self, one: str, first: str, names: Names, token: str = "") -> Names:
+    def known(self, one: str, first: str, names: Names, token: str = "") -> Names:
         """Write that the values of a left side are read; return those of a match by name."""
         code, shared = self.code, self.shape.node.shared
         own = {v: code.fresh("a") for v in self.shape.columns if v in self.left and v not in shared and v != "$token"}
@@ -251,14 +252,14 @@ class AnchoredCode:
             known["$last"] = first
         return known
 
-    def _tests(self, known: Names, start: str, t2: str) -> Passing:
+    def tests(self, known: Names, start: str, t2: str) -> Passing:
         """Write the tests of a match, but for windows: left sides that are too old are gone."""
         low, high = known.get("$first", start), known.get("$last", t2)
         return self.operators.tests.write(
             self.code, self.entry, known, self.entry.sure, start, t2, low, high, "True" if self.limit else None
         )
 
-    def _hand_on(self, one: str, passing: Passing, known: Names, start: str, t2: str) -> None:
+    def hand_on(self, one: str, passing: Passing, known: Names, start: str, t2: str) -> None:
         """Write that a match is handed on; of what was tested before, what that has bound is known."""
         if known.get("$token") == "":
             known["$token"] = write_token(self.code, one)

@@ -8,7 +8,8 @@ from etalis.plan import algebra as p
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.repetitions.alone import AloneCode
 from etalis.runtime.codegen.repetitions.anchored import AnchoredCode
-from etalis.runtime.codegen.repetitions.shape import OtherOperators, Shape, shape_of
+from etalis.runtime.codegen.repetitions.chains import AloneChains, AnchoredChains
+from etalis.runtime.codegen.repetitions.shape import OtherOperators, WrittenRepetition, shape_of
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code
 
@@ -18,10 +19,10 @@ class Repetitions:
 
     def __init__(self, operators: OtherOperators) -> None:
         self.operators = operators
-        self.shapes: dict[int, Shape | None] = {}
+        self.shapes: dict[int, WrittenRepetition | None] = {}
         self.outlined: dict[tuple[int, int], Callable[..., None]] = {}
 
-    def shape(self, entry: Wired) -> Shape | None:
+    def shape(self, entry: Wired) -> WrittenRepetition | None:
         """Return what is known of a repetition whose elements are taken by generated code, None of another."""
         if id(entry) not in self.shapes:
             found = shape_of(self.operators, entry)
@@ -60,16 +61,21 @@ class Repetitions:
         assert shape is not None
         if shape.node.left is None:
             code.probes += 1
-            AloneCode(self.operators, entry, shape, code).write_element(names, t1, t2)
+            alone = AloneCode if shape.node.policy.restricts else AloneChains
+            alone(self.operators, entry, shape, code).write_element(names, t1, t2)
         elif place == 0:
             AnchoredCode(self.operators, entry, shape, code).write_left(names, t1, t2)
         else:
             code.probes += 1
-            AnchoredCode(self.operators, entry, shape, code).write_element(names, t1, t2)
+            anchored = AnchoredCode(self.operators, entry, shape, code)
+            writer = anchored if shape.node.policy.restricts else AnchoredChains(anchored)
+            writer.write_element(names, t1, t2)
 
 
-def _is_written(shape: Shape) -> bool:
+def _is_written(shape: WrittenRepetition) -> bool:
     policy = shape.node.policy
     if policy.select in ("earliest", "latest"):
         return True
-    return policy.restricts and shape.node.left is not None and not shape.asks
+    if policy.restricts:
+        return shape.node.left is not None and not shape.asks
+    return "$last" not in shape.columns or shape.node.left is None

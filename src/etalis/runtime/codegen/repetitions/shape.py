@@ -15,7 +15,7 @@ from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.rule_code import Names, RuleCode
 from etalis.runtime.codegen.source import tuple_of
-from etalis.runtime.operators.chains import Limits
+from etalis.runtime.operators.repetition.chains import Limits
 from etalis.runtime.operators.store import Once
 
 
@@ -34,7 +34,7 @@ class OtherOperators(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class WrittenRepetition:
     """A repetition whose bounds are numbers, and whose elements are in one group for each left side and their own keys.
 
     `waits_once`: all that becomes of its matches is that the first of each left side, or run, waits.
@@ -72,7 +72,7 @@ def _tuple(names: Names, wanted: Any) -> str:
     return tuple_of(values) if values else "()"
 
 
-def shape_of(operators: OtherOperators, entry: Wired) -> Shape | None:
+def shape_of(operators: OtherOperators, entry: Wired) -> WrittenRepetition | None:
     """Return what is known of a repetition; None where it is not as it usually is, and so not written in line."""
     node = entry.node
     assert isinstance(node, p.Repetition)
@@ -84,7 +84,7 @@ def shape_of(operators: OtherOperators, entry: Wired) -> Shape | None:
         both = sure(node.left) & sure(node.element)
         if any(v in node.left.exports and v not in both for v in node.shared):
             return None
-    return Shape(node, *limits, columns, operators.keep(node), _waits_once(operators, entry, node))
+    return WrittenRepetition(node, *limits, columns, operators.keep(node), _waits_once(operators, entry, node))
 
 
 def _limits(node: p.Repetition) -> Limits | None:

@@ -13,18 +13,22 @@ _STEPS_PER_CANDIDATE = 8  # of the machine, at most
 
 
 class Budget:
-    """How many candidates a loop may have before the solver, which counts its steps, must be asked."""
+    """How many candidates the loops of a goal may have before the solver, which counts its steps, must be asked.
 
-    __slots__ = ("most", "steps")
+    `used` is what they have had since the goal began.
+    """
+
+    __slots__ = ("most", "used")
 
     def __init__(self, steps: int) -> None:
-        self.steps = steps // _STEPS_PER_CANDIDATE
-        self.most = self.steps
+        self.most = steps // _STEPS_PER_CANDIDATE
+        self.used = 0
 
-    def divide(self, loops: int) -> None:
-        """Share the steps between loops within loops."""
-        if loops > 1:
-            self.most = int(self.steps ** (1 / loops))
+    def admit(self, candidates: int) -> None:
+        """Count the candidates of a loop; those that are too many are left to the solver."""
+        self.used += candidates
+        if self.used > self.most:
+            raise DeclineError
 
 
 def find_facts(predicate: Predicate, positions: tuple[int, ...], budget: Budget) -> Callable[[Any], Sequence[Row]]:
@@ -36,6 +40,7 @@ def find_facts(predicate: Predicate, positions: tuple[int, ...], budget: Budget)
     rows: Any = None
     died: Any = None
     get: Any = None
+    admit = budget.admit
 
     def find(key: Any) -> Sequence[Row]:
         nonlocal known, rows, died, get
@@ -49,8 +54,7 @@ def find_facts(predicate: Predicate, positions: tuple[int, ...], budget: Budget)
             return ()
         if found.__class__ is int:
             return () if found in died else (rows[found],)
-        if len(found) > budget.most:
-            raise DeclineError
+        admit(len(found))
         return [rows[number] for number in found if number not in died]
 
     return find
@@ -58,7 +62,8 @@ def find_facts(predicate: Predicate, positions: tuple[int, ...], budget: Budget)
 
 def _all_facts(predicate: Predicate, budget: Budget) -> Sequence[Row]:
     relation = predicate.relation
-    if relation is None or len(relation.rows) > budget.most:
+    if relation is None:
         raise DeclineError
+    budget.admit(len(relation.rows))
     died = relation.died
     return relation.rows if not died else [row for i, row in enumerate(relation.rows) if i not in died]

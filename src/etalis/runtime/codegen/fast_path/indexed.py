@@ -1,0 +1,128 @@
+"""How an event is offered to the branches that an index finds for it, in generated code.
+
+Where one table or one bisection finds them all, that is in line, and so is what a branch does where all are of one
+shape. What they make is gathered, where nothing follows from it. Law: this is `ConstantIndex.offer`, written out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from etalis.plan import algebra as p
+from etalis.runtime.codegen.branches.asked_values import NUMBERS
+from etalis.runtime.codegen.branches.constant_index import ConstantIndex
+from etalis.runtime.codegen.branches.levels import Level, ValueTable
+from etalis.runtime.codegen.branches.segments import Segments
+from etalis.runtime.codegen.branches.shapes import NOTHING, Hit
+from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
+from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.state import sort_round
+
+if TYPE_CHECKING:
+    from etalis.runtime.codegen.fast_path.matches import EventOffer, Kind
+
+
+class IndexedOffer:
+    """Writes how events come to the branches of their kind, for one rule set."""
+
+    def __init__(self, events: EventOffer) -> None:
+        self.events = events
+        self.indexes = events.compiler.indexes
+
+    def index(self, kind: Kind) -> ConstantIndex | None:
+        """Return the index that events of a kind come to, if that is all that is done with them."""
+        found, rules = self.indexes.get(kind), self.events.rules
+        own = kind in rules.learned or kind in rules.spied or rules.log is not None
+        return None if own else found
+
+    def write(self, output: MatchOutput, kind: Kind, index: ConstantIndex) -> None:
+        """Write that an instant is offered, and what that causes handed out."""
+        code, events = output.code, self.events
+        gathers = self._gathers(kind, index)
+        if gathers:
+            code("found = ()")
+        self.offer(code, kind, index, gathers=gathers)
+        code.queues = not gathers
+        events.hand_out(output, ["found"] if gathers else [])
+        code(output.done)
+
+    def offer(self, code: Code, kind: Kind, index: ConstantIndex, *, gathers: bool = False) -> None:
+        """Write that an instant is offered; what the branches make is gathered in `found`, or else queued."""
+        parameters, level = places(kind[1]), index.level
+        rope = [code.rope] if self.events.rules.traced else []
+        raw = f"({', '.join(['t', 't', 'None', *parameters, *rope])})"
+        code(f"{code.constant(index.mark)}.seen = True")
+        part, told = next(iter(level.parts.values()), None), False
+        if len(level.parts) != 1 or level.open or (level.numbers and isinstance(part, ValueTable)):
+            code(f"raw = {raw}")
+            code(f"hits = {code.constant(level.find)}(raw)")
+        elif isinstance(part, ValueTable):
+            told = part.is_told and index.shape is not None
+            self._look_up(code, part, parameters[part.place], raw, told=told)
+        elif isinstance(part, Segments):
+            self._bisect(code, level, part, parameters[level.numbers[0]])
+        with code.block("if hits:"):
+            self._take(code, index, raw, gathers=gathers, told=told)
+
+    def _look_up(self, code: Code, table: ValueTable, value: str, raw: str, *, told: bool) -> None:
+        if told:
+            code(f"hits = {code.constant(table.met.get)}({value})")
+            with code.block(f"if hits is None and {value} in {code.constant(table.values)}:"):
+                code(f"hits = {code.constant(table.meet)}({value})")
+            return
+        code(f"hits = {code.constant(table.values.get)}({value})")
+        if any(isinstance(hits, Level) for hits in table.values.values()):
+            with code.block(f"if type(hits) is {code.constant(Level)}:"):
+                code(f"hits = hits.find({raw})")
+
+    def _bisect(self, code: Code, level: Level, segments: Segments[Hit], value: str) -> None:
+        with code.block(f"if type({value}) in {code.constant(NUMBERS)}:"):
+            code(f"place = {code.constant(bisect_right)}({code.constant(segments.points)}, {value})")
+            code(f"hits = {code.constant(segments.found)}[place]")
+            with code.block("if hits is None:"):
+                code(f"hits = {code.constant(segments.put_together)}(place)")
+        with code.block("else:"):
+            code(f"hits = {code.constant(level.all)}()")
+
+    def _take(self, code: Code, index: ConstantIndex, raw: str, *, gathers: bool, told: bool) -> None:
+        """Write what the branches do that are found; `told` says that their patterns match."""
+        shape = index.shape
+        if gathers:
+            code("found = []")
+        if shape is None:
+            code(f"raw = {raw}")
+            with code.block("for hit in hits:"):
+                code("hit[1](raw, hit)")
+            return
+        code("t1 = t2 = t")
+        if self.events.rules.traced:
+            code(f"rope = {code.rope}")
+        with code.block("for hit in hits:"):
+            shape.write(code, {id(self.events.queue): "found"} if gathers else {}, shape.told if told else NOTHING)
+        if gathers:
+            with code.block("if len(found) > 1:"):
+                code(f"{code.constant(sort_round)}(found)")
+
+    def _gathers(self, kind: Kind, index: ConstantIndex) -> bool:
+        """Tell whether nothing follows from what branches make, which is all of one shape and written in line."""
+        leaves = self.events.leaves[kind]
+        if index.shape is None or not _is_filtered(leaves[0]) or self.events.rules.numbered:
+            return False
+        return not any(rule.head.hidden or self.events.follows(rule) for rule in self.events.heads_of(leaves))
+
+
+def _is_filtered(leaf: Wired) -> bool:
+    """Tell whether all that follows from events of a leaf is in the text of its branch."""
+    for reader in leaf.readers:
+        target = reader.target
+        match reader.kind:
+            case "head" if target.head.alarm is None and not target.head.actions:
+                continue
+            case "input" if isinstance(target.node, p.Filter) and _is_filtered(target):
+                if any(isinstance(test, p.Absent | p.Alone | p.Action) for test in target.node.tests):
+                    return False
+            case _:
+                return False
+    return True
