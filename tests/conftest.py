@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,18 @@ settings.register_profile("test", _COMMON, max_examples=800, derandomize=True, d
 settings.register_profile("nightly", _COMMON, max_examples=50_000)
 settings.load_profile("dev")
 gc.set_threshold(10_000)  # tests make engines by the thousand, and the collector would walk each of them several times
+
+
+@pytest.fixture(autouse=True, scope="session")
+def over_columns() -> Iterator[None]:
+    """Let small tables go over columns, kernels compiled or not: what tests give to `detect` is to test columns."""
+    if find_spec("pyarrow") is None:
+        yield
+        return
+    module = import_module("etalis.detect")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "SMALL", 0)
+        yield
 
 
 def usual_tier(path: Path) -> str:

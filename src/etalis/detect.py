@@ -8,12 +8,14 @@ order in the table.
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from etalis.temporal.event import Event
 
 MOST_TOGETHER = 1 << 20  # rows
+SMALL = 5_000  # rows: kernels take longer to compile than an engine to take fewer one by one
+_LOG = logging.getLogger("etalis.columns")
 
 
 def detect(
@@ -66,18 +70,8 @@ def detect(
     program.tell_unknown()
     plan = _plan(program, _open(source, pace, program, options), options, engine.policy)
     check_id(options, form.contributors)
-    columns = _columns()
-    made = columns.ColumnRun(
-        program, plan.types, policy=engine.policy, on_error=engine.on_error, on_dead_letter=engine.on_dead_letter,
-        only_points=all(len(set(frame.times)) == 1 for frame in plan.intake.frames), contributors=form.contributors,
-    )  # fmt: skip
-    run = _Run(plan, form, columns.warned(made))
-    feed = _Feed(plan, bound)
-    parts: list[pa.RecordBatch] = []
-    _take_all(run, feed, feed.whole(run, options, pace.batch), pace, parts)
-    parts.extend(run.close())
-    found = pa.Table.from_batches(parts, schema=run.results.schema)
-    run.note_unread(feed, again=not found.num_rows)
+    whole = _Whole(plan, bound, options, form, engine, pace)
+    found, run = _take_small(whole) if plan.is_small else whole.take()
     is_asked = on_report is not None or engine.strict or not found.num_rows
     report = make_report(run.run.engine.core, silence=is_asked)
     if on_report is not None:
@@ -89,6 +83,64 @@ def detect(
     if told and on_report is None:
         warnings.warn(str(told), ReportWarning, stacklevel=4)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """All rows of some tables, to be taken by an engine of their own."""
+
+    plan: _Plan
+    bound: int | None
+    options: Options
+    form: ResultForm
+    engine: EngineOptions
+    pace: Pace
+
+    def take(self, *, row_by_row: bool = False) -> tuple[pa.Table, _Run]:
+        """Return what the rows cause, and the run that found it; what is to be known of them is noted."""
+        columns, plan, engine = _columns(), self.plan, self.engine
+        made = columns.ColumnRun(
+            plan.program, plan.types, policy=engine.policy, on_error=engine.on_error,
+            on_dead_letter=engine.on_dead_letter, contributors=self.form.contributors, row_by_row=row_by_row,
+            only_points=all(len(set(frame.times)) == 1 for frame in plan.intake.frames),
+        )  # fmt: skip
+        run = _Run(plan, self.form, made if row_by_row else columns.warned(made))
+        feed = _Feed(plan, self.bound)
+        parts: list[pa.RecordBatch] = []
+        _take_all(run, feed, feed.whole(run, self.options, self.pace.batch), self.pace, parts)
+        parts.extend(run.close())
+        found = pa.Table.from_batches(parts, schema=run.results.schema)
+        run.note_unread(feed, again=not found.num_rows)
+        return found, run
+
+
+def _take_small(whole: _Whole) -> tuple[pa.Table, _Run]:
+    """Take a few rows in memory without compiling a kernel: event at a time, where one has no machine code yet.
+
+    The host is told of errors, dead letters and progress when it is certain which way the rows went.
+    """
+    _columns()
+    from etalis.columnar.kernels.jit import NotCompiledError, uncompiled
+
+    engine, pace = whole.engine, replace(whole.pace, threads=1)
+    told: list[Callable[[], object]] = []
+
+    def later(tell: Callable[..., object] | None) -> Callable[..., object] | None:
+        return None if tell is None else lambda *what: told.append(partial(tell, *what))
+
+    deferred = replace(engine, on_error=later(engine.on_error), on_dead_letter=later(engine.on_dead_letter))
+    progress = (later(pace.progress) or False) if callable(pace.progress) else pace.progress
+    try:
+        with uncompiled():
+            return replace(whole, engine=deferred, pace=replace(pace, progress=progress)).take()
+    except NotCompiledError as missing:
+        told.clear()
+        _LOG.info("event at a time: %d rows are too few to compile %s for", whole.plan.size, missing)
+        with uncompiled("plain"):
+            return replace(whole, pace=pace).take(row_by_row=True)
+    finally:
+        for tell in told:
+            tell()
 
 
 def _without_bound(program: CompiledProgram, ahead: Ahead) -> tuple[CompiledProgram, int | None]:
@@ -183,6 +235,17 @@ class _Plan:
     @property
     def made(self) -> tuple[str, ...]:
         return self.intake.made
+
+    @property
+    def size(self) -> int | None:
+        """How many rows there are, if all of them are in memory."""
+        kept = [table.in_memory for table in self.tables if table.in_memory is not None]
+        return sum(table.num_rows for table in kept) if len(kept) == len(self.tables) else None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the rows can be taken twice, and are too few to compile anything for."""
+        return self.size is not None and self.size < SMALL
 
     def parts(self, frame: Frame) -> list[Part]:
         """Return how rows of a frame become events; a kind that comes in several types is a term."""

@@ -65,11 +65,14 @@ total([], 0).
 total([X|L], S) :- total(L, T), S is X + T.
 """
 
-HUGE = (1 << 1030, -(1 << 2000), 10**300)
+HUGE = (1 << 1030, -(1 << 2000), 10**300, 1 << 29, (1 << 29) - 1, -(10**15))
 SMALL = (-3, -1, 0, 1, 1, 2, 2, 3)
 VALUES: dict[str, tuple[Any, ...]] = {
     "int": (*SMALL, *SMALL, *HUGE, "null"),
-    "float": (-1.0, -0.0, 0.0, 0.5, 1.0, 2.0, 2.5, real(1.0), real(2.0), 1e300, 1.7e308, float("inf"), "null"),
+    "float": (
+        *(-1.0, -0.0, 0.0, 0.5, 1.0, 2.0, 2.5, real(1.0), real(2.0), 1e300, 1.7e308, float("inf"), "null"),
+        *(-2.5, 1e15, -999.25),
+    ),
     "number": (*SMALL, 0.5, real(1.0), real(-2.0), "null"),
     "string": ("a", "a", "b", "b", "c", "null", "é", "12", ""),
     "term": (
@@ -78,8 +81,30 @@ VALUES: dict[str, tuple[Any, ...]] = {
         Struct("f", (1, "a")), Struct("[|]", (1, "a")), Struct("-", ("a", 2)),
     ),
 }  # fmt: skip
-BINARY = ["+", "+", "-", "*", "/", "//", "mod", "div", "rem", "min", "max", "**", "/\\", ">>", "atan2", "copysign"]
-UNARY = ["-", "+", "abs", "floor", "round", "sqrt", "float", "sign", "\\"]
+BINARY = [
+    "+",
+    "+",
+    "-",
+    "*",
+    "/",
+    "//",
+    "mod",
+    "div",
+    "rem",
+    "min",
+    "max",
+    "**",
+    "**",
+    "^",
+    "/\\",
+    ">>",
+    "atan2",
+    "copysign",
+]
+UNARY = [
+    "-", "+", "abs", "floor", "round", "sqrt", "float", "sign", "\\", "ceiling", "truncate", "integer", "exp", "log",
+    "log2", "sin", "cos", "tan", "atan", "asin", "acos",
+]  # fmt: skip
 OWN = ["near", "border", "path", "pick", "sign", "swap", "first", "level", "once_only"]
 BUILT_IN = ["member", "memberchk", "length", "msort", "atom_length", "sum_list", "@<", "atom_number", "last"]
 THREE = ["limit", "limit", "sum", "between", "nth0", "atom_concat", "append"]
@@ -112,7 +137,7 @@ class GoalAuthor:
             case 3:
                 return (self.pick(UNARY), self.number(depth - 1))
             case 4:
-                return self.pick((-1, 0, 1, 2, 3, 0.5, real(2.0), "pi"))
+                return self.pick((-1, 0, 1, 2, 3, 8, 9, 0.5, 1.5, real(2.0), "pi"))
             case _:
                 return self.variable()
 

@@ -132,7 +132,7 @@ def _undivided(choice: Routing) -> Routing:
         return choice
     label = choice.heads[min(choice.isolating.intersection(choice.at_a_time))].label
     reasons = (*choice.reasons, f"rule {label}: iso looks at what all other rules look at")
-    return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=reasons)
+    return replace(event_at_a_time(choice), reasons=reasons)
 
 
 def _whole_program(program: CompiledProgram, heads: Sequence[p.Head]) -> Iterator[str]:
@@ -163,7 +163,7 @@ def part_from(engine: RuntimeEngine, choice: Routing, *, goes_on: bool) -> Routi
     if choice.columnar and goes_on and engine.core.rules.log is not None:
         whole += ("iso looks at all events that an engine has processed",)
     if whole:
-        return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=choice.reasons + whole)
+        return replace(event_at_a_time(choice), reasons=choice.reasons + whole)
     left = set(choice.at_a_time)
     if not left:
         return choice
@@ -173,6 +173,11 @@ def part_from(engine: RuntimeEngine, choice: Routing, *, goes_on: bool) -> Routi
     reasons = tuple(f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not" for part in tied)
     found = replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=choice.reasons + reasons)
     return _undivided(found)
+
+
+def event_at_a_time(choice: Routing) -> Routing:
+    """Run everything event at a time."""
+    return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))))
 
 
 def tied_to(

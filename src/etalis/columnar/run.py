@@ -21,7 +21,7 @@ from etalis.columnar.derivation_limit import Derivations
 from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.eligibility import has_no_duration, in_order
 from etalis.columnar.recursion.component import Recursion
-from etalis.columnar.routing import choose, part_from, tied_to, whole_engine
+from etalis.columnar.routing import choose, event_at_a_time, part_from, tied_to, whole_engine
 from etalis.columnar.row_numbers import alike
 from etalis.columnar.row_rules import RowRules, readers_of
 from etalis.columnar.schedule import Schedule
@@ -53,13 +53,14 @@ class ColumnRun:
     On an engine that goes on, `load` takes over what it holds, and `save` puts it back; between them only this run may
     use the engine. An engine of its own is used by nobody else, so nothing is put there. With `only_points` no event
     that comes in has a duration. With `contributors`, events have the numbers of the rows they are made of as parts.
+    With `row_by_row` all rules run event at a time.
     """
 
     def __init__(
         self, program: CompiledProgram, received: Types, *, policy: str | None = None,
         on_error: Callable[[ConditionError], object] | None = None, engine: RuntimeEngine | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, only_points: bool = False,
-        contributors: bool = False,
+        contributors: bool = False, row_by_row: bool = False,
     ) -> None:  # fmt: skip
         self.program = program
         options = EngineOptions(
@@ -69,7 +70,8 @@ class ColumnRun:
         rules = self.engine.core.rules
         database = rules.conditions.solver.database
         choice = choose(program, received, rules.settings.policy, database, contributors=contributors)
-        self.choice = choice = part_from(self.engine, choice, goes_on=engine is not None)
+        choice = event_at_a_time(choice) if row_by_row else part_from(self.engine, choice, goes_on=engine is not None)
+        self.choice = choice
         rules.evidence.types.update({kind: tuple(types) for kind, types in received.items()})
         heads = choice.heads
         names = alike([planned.head for planned, _ in rules.rules], heads) if contributors else {}

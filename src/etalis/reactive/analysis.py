@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from etalis.logic.inline.purity import called
+from etalis.logic.inline.knowledge.purity import called
 from etalis.logic.machine.database import Database, Key
 from etalis.logic.terms.unify import Term
 from etalis.reactive.terms import ActionProgram, key_of, parts

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from etalis.data.values import Value
-from etalis.logic.inline.purity import pure_clauses
-from etalis.logic.inline.unfold import conjunction, conjuncts
+from etalis.logic.inline.knowledge.purity import pure_clauses
+from etalis.logic.inline.knowledge.unfold import conjunction, conjuncts
 from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver

@@ -18,7 +18,7 @@ from etalis.language.check.goals import indicator
 from etalis.language.lower import to_term
 from etalis.language.printer import print_action, print_term
 from etalis.language.traversal import action_parts, walk_action
-from etalis.logic.inline.unfold import conjuncts
+from etalis.logic.inline.knowledge.unfold import conjuncts
 from etalis.logic.machine.database import Key
 from etalis.logic.terms.unify import Term, Trail, Variable, deref, undo, unify
 from etalis.logic.terms.unify import variables as occurrences

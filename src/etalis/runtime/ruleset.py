@@ -33,7 +33,7 @@ from etalis.language.same_rule import fits
 from etalis.language.steps import Assign, DeleteRule, InsertRule, Reset, RuleStep, Spy, Withdraw
 from etalis.language.syntax import LabelProperty, Property, Rule, Tree, Var
 from etalis.language.traversal import actions_of
-from etalis.logic.knowledge.facts import change_facts
+from etalis.logic.knowledge.facts import changing
 from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import from_value
 from etalis.plan import algebra as p
@@ -294,10 +294,10 @@ class RuleSet:
         self, kind: tuple[str, int], changes: tuple[tuple[str, bool], ...], process: Callable[[Raw], None]
     ) -> Callable[[Raw], None]:
         """Return the processor of events that change facts: what they are part of sees the change."""
-        database, end = self.conditions.solver.database, 3 + kind[1]
+        change, end = changing(self.conditions.solver.database, changes), 3 + kind[1]
 
         def learn(raw: Raw) -> None:
-            change_facts(database, changes, raw[3:end])
+            change(raw[3:end])
             process(raw)
 
         if self.record is None:

@@ -15,11 +15,13 @@ import hashlib
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, cached_property
 from inspect import getclosurevars
 from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeVar
+from types import FunctionType, ModuleType
+from typing import Any, Literal, TypeVar
 
 import numba
 
@@ -28,6 +30,25 @@ logger = logging.getLogger("etalis.columns")
 
 TESTED = (0, 61), (0, 69)  # versions of Numba from the one to below the other, as in pyproject.toml
 ROOM = 70_000  # words of Python's stack; the piece that holds them has as many again, more than the compiler takes
+
+
+_INSTEAD: ContextVar[str | None] = ContextVar("what is done instead of compiling", default=None)
+
+
+class NotCompiledError(Exception):
+    """A kernel was called that has no machine code, where none is to be made."""
+
+
+@contextmanager
+def uncompiled(instead: Literal["raise", "plain"] = "raise") -> Iterator[None]:
+    """Load the machine code of kernels and compile none: raise `NotCompiledError` instead, or run plain Python."""
+    before = _INSTEAD.set(instead)
+    try:
+        if instead == "raise" and not (is_tested() or numba.config.DISABLE_JIT):
+            raise NotCompiledError("kernels")
+        yield
+    finally:
+        _INSTEAD.reset(before)
 
 
 @cache
@@ -47,7 +68,7 @@ def kernel(function: F) -> F:
     compiled = _compile(function)
     if is_tested() and not numba.config.DISABLE_JIT:
         compiled._cache = KernelCache(compiled)
-        compiled._compile_for_args = at_ease(compiled._compile_for_args)
+        compiled._compile_for_args = or_plain(compiled, at_ease(compiled._compile_for_args))
     return compiled  # type: ignore[no-any-return]
 
 
@@ -85,6 +106,29 @@ def at_ease(compile_: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__code__ = call.__code__.replace(co_stacksize=ROOM)
     return call
+
+
+def or_plain(compiled: Any, compile_: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a kernel be called as plain Python where that is asked for instead of machine code that is missing."""
+
+    def call(*args: Any, **kws: Any) -> Any:
+        try:
+            return compile_(*args, **kws)
+        except NotCompiledError:
+            if _INSTEAD.get() != "plain":
+                raise
+            return plain(compiled)  # which Numba calls, and does not keep
+
+    return call
+
+
+@cache
+def plain(compiled: Any) -> Callable[..., Any]:
+    """Return a kernel as plain Python, all that it calls included."""
+    function = compiled.py_func
+    called = {name: value for name, value in getclosurevars(function).globals.items() if hasattr(value, "py_func")}
+    known = function.__globals__ | {name: plain(value) for name, value in called.items()}
+    return FunctionType(function.__code__, known, function.__name__, function.__defaults__, function.__closure__)
 
 
 def content(compiled: Any) -> Iterator[str]:
@@ -143,6 +187,8 @@ class KernelCache:
         target_context.refresh()
         file = self._file(sig)
         reduced = file and file.load(sig)
+        if not reduced and _INSTEAD.get() is not None:
+            raise NotCompiledError(self.name)
         return reduced and CompileResult._rebuild(target_context, *reduced)
 
     def save_overload(self, sig: Any, data: Any) -> None:

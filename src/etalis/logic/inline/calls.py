@@ -9,14 +9,14 @@ from typing import Any
 
 from etalis.data.values import Real
 from etalis.logic.inline import numbers, sparql
-from etalis.logic.inline.facts import Budget, find_facts
 from etalis.logic.inline.ground.modes import Mode
 from etalis.logic.inline.ground.predicates import PREDICATES, elements, span
-from etalis.logic.inline.lookup import Finder
-from etalis.logic.inline.recursion import Recursion
+from etalis.logic.inline.knowledge.facts import Budget, find_facts
+from etalis.logic.inline.knowledge.lookup import Finder
+from etalis.logic.inline.knowledge.recursion import RecursiveGoals
+from etalis.logic.inline.knowledge.unfold import alternatives, unfold
 from etalis.logic.inline.scope import Compilation, GoalScope, Operand
 from etalis.logic.inline.steps import DeclineError
-from etalis.logic.inline.unfold import alternatives, unfold
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.unify import Term, Variable, deref, variables
 
@@ -43,7 +43,8 @@ class PredicateCalls:
     """
 
     def __init__(
-        self, shared: Compilation, find: Finder, budget: Budget, present: Stands, recursion: Recursion, *, reads: bool
+        self, shared: Compilation, find: Finder, budget: Budget, present: Stands, recursion: RecursiveGoals, *,
+        reads: bool,
     ) -> None:  # fmt: skip
         self.shared = shared
         self.database = shared.database

@@ -12,15 +12,15 @@ from typing import Any
 
 from etalis.errors import EtalisError
 from etalis.logic.inline.calls import PredicateCalls
-from etalis.logic.inline.facts import Budget
 from etalis.logic.inline.goals import GoalSteps
-from etalis.logic.inline.lookup import look_ups
-from etalis.logic.inline.memo import asking
-from etalis.logic.inline.recursion import Mode, Recursion
+from etalis.logic.inline.knowledge.facts import Budget
+from etalis.logic.inline.knowledge.lookup import look_ups
+from etalis.logic.inline.knowledge.memo import asking
+from etalis.logic.inline.knowledge.recursion import Mode, RecursiveGoals
 from etalis.logic.inline.scope import Compilation, Operand
 from etalis.logic.inline.step_functions import SourceText, StepFunctions
 from etalis.logic.inline.step_source import return_row, row_of, split_steps, write_body, write_expression
-from etalis.logic.inline.steps import DeclineError, GuardStep, Steps, SuccessStep
+from etalis.logic.inline.steps import DeclineError, GuardStep, Steps, SuccessStep, without_unread
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 
@@ -153,7 +153,7 @@ class GoalCompilation:
         self.reads = reads
         self.find = look_ups(solver)
         self.ask = asking(solver) if reads else _ask_nothing
-        self.recursion = Recursion(solver.database, self._compile_mode)
+        self.recursion = RecursiveGoals(solver.database, self._compile_mode)
         self.present = () if solver.database.versions is None else ((solver, ".view is None"),)
 
     def compile(self, question: PosedGoal) -> CompiledGoal | None:
@@ -169,6 +169,7 @@ class GoalCompilation:
             shared.times = {
                 name: _time(shared, text, question.seconds) for name, text in zip(("t1", "t2"), raw, strict=True)
             }
+            shared.between = _subtraction(question.seconds)
         calls = self._calls(shared, Budget(limits.steps))
         steps = GoalSteps(calls, self.ask, every=question.every)
         try:
@@ -176,12 +177,12 @@ class GoalCompilation:
         except DeclineError:
             return None
         is_empty = isinstance(found[0], GuardStep) and found[0].text == "False"
-        return None if is_empty else CompiledGoal(question, shared, found, calls.budget)
+        return None if is_empty else CompiledGoal(question, shared, without_unread(found), calls.budget)
 
     def _calls(self, shared: Compilation, budget: Budget) -> PredicateCalls:
         return PredicateCalls(shared, self.find, budget, self.present, self.recursion, reads=self.reads)
 
-    def _compile_mode(self, recursion: Recursion, mode: Mode) -> tuple[Compilation, Steps]:
+    def _compile_mode(self, recursion: RecursiveGoals, mode: Mode) -> tuple[Compilation, Steps]:
         """Return the steps of the clauses of a predicate that calls itself, none of which are left to the solver."""
         predicate, positions = mode
         shared = Compilation(self.solver.database)
@@ -198,7 +199,14 @@ def _operand(declared: str, number: int) -> Operand:
 def _time(shared: Compilation, name: str, seconds: Callable[[int], Any]) -> Operand:
     """Return a time in seconds, given its name in microseconds."""
     text = f"({name} // 1000000 if not {name} % 1000000 else {shared.constant(seconds)}({name}))"
-    return Operand(text, "number", small=True)
+    return Operand(text, "number", small=True, moment=name)
+
+
+def _subtraction(seconds: Callable[[int], Any]) -> Callable[[int, int], Any]:
+    def between(end: int, start: int) -> Any:
+        return seconds(end) - seconds(start)
+
+    return between
 
 
 def _ask_nothing(*_: Any) -> None:

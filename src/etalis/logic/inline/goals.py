@@ -1,8 +1,9 @@
 """Goals compiled to steps (`steps`), in order, for the first solution or for every one.
 
 What can be computed from values is; a call of a relation of facts becomes a loop over the rows that an index gives, a
-predicate of a few clauses the alternatives of its clauses (`unfold`); of the rest the solver is asked, with nothing but
-its own variables, if `ask` says that this is worth it. Law: where no guard fails and nothing is raised, there is a
+predicate of a few clauses the alternatives of its clauses (`knowledge/unfold`), one that calls itself a function
+(`knowledge/recursion`); of the rest the solver is asked, with nothing but its own variables, if `ask` says that this is
+worth it. Law: where no guard fails and nothing is raised, there is a
 solution exactly if the solver has one, with the same first values, or the same values in the same order.
 """
 
@@ -15,7 +16,8 @@ from typing import Any
 from etalis.logic.builtins.table import TESTS
 from etalis.logic.inline.calls import PredicateCalls
 from etalis.logic.inline.cost_order import order_by_cost
-from etalis.logic.inline.memo import Wanted
+from etalis.logic.inline.knowledge.memo import Wanted
+from etalis.logic.inline.knowledge.unfold import commit, conjunction, conjuncts, has_inner_cut
 from etalis.logic.inline.scope import GoalScope, Operand, TooLargeError
 from etalis.logic.inline.steps import (
     CheckStep,
@@ -32,7 +34,6 @@ from etalis.logic.inline.steps import (
     defined_in,
     names_in,
 )
-from etalis.logic.inline.unfold import commit, conjunction, conjuncts, has_inner_cut
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.unify import Term, Variable, deref, variables

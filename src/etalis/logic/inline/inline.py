@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, MAKES_RATIONALS, UNARY
 from etalis.logic.inline import python_source as py
-from etalis.logic.inline.lookup import Finder
+from etalis.logic.inline.knowledge.lookup import Finder
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.terms.unify import Term, Variable, deref, to_value
 

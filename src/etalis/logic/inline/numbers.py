@@ -15,6 +15,7 @@ from dataclasses import replace
 from etalis.data.values import Real
 from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, MAKES_RATIONALS, UNARY
 from etalis.logic.arithmetic.reals import REAL_BINARY, REAL_UNARY
+from etalis.logic.inline.plain_functions import apply_plainly, bounded, divide_plainly, raise_plainly
 from etalis.logic.inline.scope import GoalScope, Operand
 from etalis.logic.inline.steps import DeclineError
 from etalis.logic.terms.unify import Term, Variable, deref
@@ -70,8 +71,9 @@ def number(scope: GoalScope, term: Term) -> Operand:
         case (str() as name, one, two) if name in BINARY and name not in MAKES_RATIONALS:
             if name in _ON_INTEGERS:
                 return _on_integers(scope, name, _integer(scope, one), _integer(scope, two))
-            x, y = number(scope, one), number(scope, two)
-            return _ring(scope, name, x, y) if name in _RING else _binary(scope, name, x, y)
+            if name in _RING:
+                return _ring(scope, name, _bounded(scope, one), _bounded(scope, two))
+            return _binary(scope, name, number(scope, one), number(scope, two))
         case _:
             raise DeclineError
 
@@ -100,18 +102,37 @@ def _integer(scope: GoalScope, term: Term) -> Operand:
     return checked(scope, number(scope, term))
 
 
+def _bounded(scope: GoalScope, term: Term) -> Operand:
+    """Return the operand of a sum or product, of no declared type as one of a size that raises nothing."""
+    x = bounded(scope, number(scope, term))
+    variable = deref(term)
+    if isinstance(variable, Variable):
+        scope.known[variable] = x
+    return x
+
+
 def _ring(scope: GoalScope, name: str, x: Operand, y: Operand) -> Operand:
     kinds = {x.kind, y.kind}
     kind = "int" if kinds == {"int"} else "float" if "float" in kinds else "number"
-    small = x.small and y.small and name != "*"
+    both_small = x.small and y.small
+    small = both_small and name != "*"
     safe = x.safe and y.safe
+    if name == "-" and x.moment and y.moment and scope.shared.between is not None:
+        return _between(scope, x.moment, y.moment)
     if kinds == {"int", "float"} and not small:
         x, y = _as_float(scope, x), _as_float(scope, y)
     elif "number" in kinds and not small:
-        safe = safe and any(z.kind == "int" and z.small for z in (x, y))
-    checks = small or (kind == "int" and name != "*" and x.checked and y.checked)
+        safe = safe and (both_small or any(z.kind == "int" and z.small for z in (x, y)))
+    checks = both_small or (kind == "int" and name != "*" and x.checked and y.checked)
     text = f"({x.text} {name} {y.text})"
     return Operand(text, kind, plain=kind != "int", small=small and _is_leaf(x, y), safe=safe, checked=checks)
+
+
+def _between(scope: GoalScope, end: str, start: str) -> Operand:
+    """Return the seconds between two moments in microseconds: without a fraction, where these are whole seconds."""
+    length, slow = scope.shared.name(), scope.shared.constant(scope.shared.between)
+    whole = f"not ({length} := {end} - {start}) % 1000000 and not {start} % 1000000"
+    return Operand(f"({length} // 1000000 if {whole} else {slow}({end}, {start}))", "number", plain=True, small=True)
 
 
 def _is_leaf(x: Operand, y: Operand) -> bool:
@@ -131,7 +152,13 @@ def _as_float(scope: GoalScope, x: Operand) -> Operand:
 
 
 def _binary(scope: GoalScope, name: str, x: Operand, y: Operand) -> Operand:
+    plain = raise_plainly(scope, name, x, y) if name in ("**", "^") else None
+    if plain is not None:
+        return plain
     x, y = checked(scope, x), checked(scope, y)
+    plain = divide_plainly(scope, x, y) if name == "/" else None
+    if plain is not None:
+        return plain
     kinds = {x.kind, y.kind}
     if name == "/" and "float" in kinds and "number" not in kinds and not (y.constant is not None and not y.constant):
         x, y = _as_float(scope, x), scope.named(_as_float(scope, y))
@@ -167,9 +194,12 @@ def _unary(scope: GoalScope, name: str, x: Operand) -> Operand:
         x = x if name == "-" else checked(scope, x)
         text, is_int = f"(-{x.text})" if name == "-" else f"abs({x.text})", x.kind == "int"
         return replace(x, text=text, plain=not is_int, checked=x.small or (is_int and x.checked), constant=None)
-    x = checked(scope, x)
     if name in _TO_INTEGER and x.kind == "int":
-        return x
+        return checked(scope, x)
+    plain = apply_plainly(scope, name, x)
+    if plain is not None:
+        return plain
+    x = checked(scope, x)
     kind = "int" if name in _TO_INTEGER or name in ("\\", "msb", "lsb", "popcount", "succ") else "number"
     return _call(scope, name, "float" if name in REAL_UNARY else kind, x)
 

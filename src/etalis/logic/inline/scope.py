@@ -7,7 +7,7 @@ or declared is `plain`: it need not be `Real` where it is integral, and becomes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ class Operand:
     """A value in generated code.
 
     `small`: far from the limits of floats. `safe`: its text raises nothing. `checked`: no infinity came of computing
-    it. `constant` is its value where that is known.
+    it. `constant` is its value where that is known, `moment` the name of its microseconds where it is a time.
     """
 
     text: str
@@ -40,6 +40,7 @@ class Operand:
     safe: bool = True
     checked: bool = True
     constant: Any = None
+    moment: str = ""
 
     @property
     def is_name(self) -> bool:
@@ -57,6 +58,7 @@ class Compilation:
         self.fresh = 0
         self.nodes = 0
         self.times: Mapping[str, Operand] = {}
+        self.between: Callable[[int, int], Any] | None = None  # the seconds between two moments
         self.stands: dict[tuple[Any, str], None] | None = None  # what somebody else sees to that it stands
         self.void: set[Variable] = set()  # those that occur once, and nobody asks for
 

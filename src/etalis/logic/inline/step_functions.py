@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from etalis.logic.inline.recursion import RecursiveCall, RecursiveGoal
+from etalis.logic.inline.knowledge.recursion import RecursiveCall, RecursiveGoal
 from etalis.logic.inline.scope import Compilation
 from etalis.logic.inline.step_source import row_of, write_body
 from etalis.logic.inline.steps import NAMES, DeclineError, SubGoal

@@ -184,6 +184,19 @@ def _ends(steps: Steps) -> bool:
     return bool(steps) and isinstance(steps[-1], ForkStep | ChoiceStep)
 
 
+def without_unread(steps: Steps) -> Steps:
+    """Return steps without the values that no step after them reads, and that nothing can be raised from.
+
+    >>> [step.text for step in without_unread([AssignStep("_v1", "2"), AssignStep("_v2", "3"), CheckStep("_v2 > 1")])]
+    ['3', '_v2 > 1']
+    """
+    kept: list[Step] = []
+    for step in reversed(steps):
+        if not (isinstance(step, AssignStep) and step.safe and step.name not in names_in(kept)):
+            kept.append(step)
+    return kept[::-1]
+
+
 def is_safe(step: Step) -> bool:
     """Tell whether a step can stand in an expression that nothing may be raised from."""
     return isinstance(step, GuardStep | CheckStep | AssignStep) and step.safe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from etalis.language.syntax import Term
 from etalis.plan import algebra as p
@@ -12,6 +13,20 @@ from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.rule_code import Names, RuleCode
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.temporal.rope import Rope
+
+
+def _without_unread(entry: Wired, test: p.GoalTest, later: Sequence[p.Test]) -> p.GoalTest:
+    """Return a condition that need not tell what nobody reads; of several solutions it tells all."""
+    if test.kind == "event_multiply":
+        return test
+    read = set(entry.node.exports)
+    for each in later:
+        match each:
+            case p.Absent() | p.Alone():
+                return test
+            case p.GoalTest() | p.Prefilter() | p.Action():
+                read.update(each.inputs)
+    return replace(test, outputs=tuple(v for v in test.outputs if v in read))
 
 
 class MatchTests:
@@ -59,7 +74,8 @@ class MatchTests:
                         code.loop.asks = True
                     if self.base.heads.raises and "$parts" in names:
                         passing.expressions.append(f"{code.constant(self._note_cause)}({names['$parts']})")
-                    self.base.conditions.write(code, test, names, firm, t1, t2, passing, rule, types)
+                    read = _without_unread(entry, test, tests[number:])
+                    self.base.conditions.write(code, read, names, firm, t1, t2, passing, rule, types)
                     if proven is not None and test.goal == proven[0]:
                         passing.expressions.append(f"({proven[1]} or {passing.expressions.pop()})")
                     if passing.loops and tests[number:]:

@@ -11,7 +11,7 @@ import etalis
 from etalis.engine import Engine
 from etalis.runtime.codegen.branches.segments import Interval, Segments
 
-Item = tuple[int, Any, Any]
+Item = tuple[Any, ...]
 
 
 def engine_of(*rules: str) -> Engine:
@@ -104,3 +104,28 @@ def test_rules_of_one_shape_are_one_function() -> None:
     engine = engine_of(*(f"m{n}(P) <- tick('S{n}', P) where P > {n}.5" for n in range(100)))
     assert shown(engine.push("tick", "S7", 9.0, at=1)) == ["m7(9.0) [1, 1]"]
     assert engine.code().count("# tick/2") == 1
+
+
+def test_rules_that_come_and_go_are_found_like_those_that_were_there() -> None:
+    random = Random(3)
+    forms = (
+        "r{n} rule: m{n}(P) <- tick('S{n}', P)",
+        "r{n} rule: m{n}(S) <- tick(S, P) where (P > {n}, P =< {n} + 9)",
+        "r{n} rule: m{n}(P) <- tick('S', P) where P < {n}",
+        "r{n} rule: m{n}(P) <- tick(S, P) where (S == 'S{n}', P > 3)",
+    )
+    rules = [random.choice(forms).format(n=n) for n in range(150)]
+    there = dict(enumerate(rules[:40]))
+    engine = engine_of(*there.values())
+    for at in range(300):
+        if there and random.random() < 0.4:
+            gone = random.choice(list(there))
+            engine.delete_rule(f"r{gone}")
+            del there[gone]
+        elif len(there) < len(rules):
+            new = random.choice([n for n in range(len(rules)) if n not in there])
+            engine.insert_rule(rules[new])
+            there[new] = rules[new]
+        row = (random.choice(("S", f"S{random.randrange(150)}")), random.choice((random.randrange(150), "x", 7.5)))
+        fresh = engine_of(*there.values())
+        assert shown(engine.push("tick", *row, at=at)) == shown(fresh.push("tick", *row, at=at)), (at, row, there)

@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.data.values import Struct, Value
-from etalis.logic.inline.facts import Budget
 from etalis.logic.inline.ground.lists import LIST_MODES, standard_key
 from etalis.logic.inline.ground.modes import Mode, test
 from etalis.logic.inline.ground.text import TEXT_MODES
+from etalis.logic.inline.knowledge.facts import Budget
 from etalis.logic.inline.steps import DeclineError
 from etalis.logic.machine.database import Key
 

@@ -37,6 +37,7 @@ class AskedValues:
         default_factory=dict
     )  # the numbers that a constant of a condition follows
     is_plain: bool = False  # whether the pattern itself takes every event
+    is_one_constant: bool = False  # whether the pattern takes every event that has its only constant
 
     @property
     def is_conditional(self) -> bool:
@@ -59,6 +60,7 @@ def asked_values(leaf: Wired) -> AskedValues:
         if isinstance(term, s.Var):
             places.setdefault(term.name, place)
     found.is_plain = len(places) == len(args)
+    found.is_one_constant = len(found.pattern) == 1 and len(places) == len(args) - 1
     reader = leaf.readers[0]
     if len(leaf.readers) == 1 and reader.kind == "input" and isinstance(reader.target.node, p.Filter):
         known = {reader.renames.get(name, name): place for name, place in places.items() if name in leaf.node.exports}

@@ -80,4 +80,11 @@ class BranchWriter:
         if kind not in self._shapes:
             self._shapes[kind] = BranchShapes(self._base, f"{format_atom(kind[0])}/{kind[1]}", begin)
         shape, grows = self._shapes[kind].find(code)
-        return RuleBranch(leaf, asked, shape, code.objects), grows
+        branch = RuleBranch(leaf, asked, shape, code.objects)
+        if asked.is_one_constant:
+            branch.mark = self._base.evidence.part(leaf.key)
+            ((place, value),) = asked.pattern.items()
+            marks = (branch.mark, self._base.evidence.kind(kind))
+            shape.told = {f"{code.names.get(id(mark))}.seen = True": "pass" for mark in marks}
+            shape.told[f"if x{place} == {code.names.get(id(value))}:"] = "if True:"
+        return branch, grows

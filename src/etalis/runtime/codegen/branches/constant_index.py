@@ -68,5 +68,5 @@ class ConstantIndex:
     def offer(self, raw: Raw) -> None:
         """Offer an event to the branches that ask for no more than it has."""
         self.mark.seen = True
-        for _, take, slots in self.level.find(raw):
-            take(raw, slots)
+        for hit in self.level.find(raw):
+            hit[1](raw, hit)

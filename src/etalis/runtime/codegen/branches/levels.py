@@ -7,20 +7,20 @@ what is found for an event are branches of the level in their order, and those l
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isqrt
 from typing import Any, Literal, Protocol
 
 from etalis.data.values import Value
 from etalis.runtime.codegen.branches.asked_values import NUMBERS, AskedValues
 from etalis.runtime.codegen.branches.segments import Interval, Segments
-from etalis.runtime.codegen.branches.shapes import BranchShape, Take
+from etalis.runtime.codegen.branches.shapes import BranchShape, Hit
 from etalis.runtime.codegen.network import Wired
+from etalis.runtime.reporting.evidence import Mark
 from etalis.runtime.state import Raw
 
 FEW = 8  # branches that are asked one after the other
 
-Hit = tuple[int, Take, tuple[Any, ...]]  # the place of a branch among all, its function and its slots
 Key = tuple[Literal["pattern", "equal", "bounds"], int]  # what is indexed, at which place
 
 
@@ -35,9 +35,11 @@ class RuleBranch:
     number: int = 0
     marker: Callable[[], RuleBranch] | None = None  # what notes that the leaf matches, where this is not reached
 
+    mark: Mark | None = None  # that its pattern has matched, if one constant is all that this asks for
+
     def hit(self) -> Hit:
         """Return what is called."""
-        return self.number, self.shape.take, self.shape.slots(self.objects)
+        return self.number, self.shape.take, *self.shape.slots(self.objects)
 
     def value(self, key: Key) -> Any:
         """Return what it asks for under a key, None if that is nothing."""
@@ -68,12 +70,46 @@ class Branches(Protocol):
         """Return what notes that the leaf of a branch matches, if it is the branch that does so else."""
 
 
-@dataclass(slots=True)
 class ValueTable:
-    """What is found by the value of an attribute; those of one value may have a level of their own."""
+    """What is found by the value of an attribute; those of one value may have a level of their own.
 
-    place: int
-    values: dict[Value, tuple[Hit, ...] | Level] = field(default_factory=dict)
+    What has been `met` is what events have asked for that are told by their value that patterns have matched.
+    """
+
+    __slots__ = ("_branches", "met", "place", "values")
+
+    def __init__(self, place: int, values: dict[Value, tuple[Hit, ...] | Level], branches: Branches) -> None:
+        self.place = place
+        self.values = values
+        self.met: dict[Value, tuple[Hit, ...]] = {}
+        self._branches = branches
+
+    def put(self, value: Value, hits: tuple[Hit, ...] | Level) -> None:
+        """Have other branches found by a value."""
+        self.values[value] = hits
+        self.met.pop(value, None)
+
+    def drop(self, value: Value) -> None:
+        """Have nothing found by a value."""
+        del self.values[value]
+        self.met.pop(value, None)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether all that is found are branches of which the patterns match the value."""
+        found = self.values.values()
+        return all(type(hits) is tuple and all(self._branches[hit[0]].mark for hit in hits) for hits in found)
+
+    def meet(self, value: Value) -> tuple[Hit, ...]:
+        """Return what is found by a value that has come for the first time."""
+        hits = self.values[value]
+        assert not isinstance(hits, Level)
+        self.met[value] = hits
+        for hit in hits:
+            mark = self._branches[hit[0]].mark
+            if mark is not None and mark.seen is None:
+                mark.seen = True
+        return hits
 
 
 class Level:
@@ -111,7 +147,8 @@ class Level:
         groups: dict[Value, list[RuleBranch]] = {}
         for branch in covered:
             groups.setdefault(branch.value(key), []).append(branch)
-        self.parts[key] = ValueTable(place, {value: self._group(key, group) for value, group in groups.items()})
+        values = {value: self._group(key, group) for value, group in groups.items()}
+        self.parts[key] = ValueTable(place, values, self._branches)
 
     def _group(self, key: Key, group: Sequence[RuleBranch]) -> tuple[Hit, ...] | Level:
         """Return how the branches of one value are found."""
@@ -205,9 +242,9 @@ class Level:
         if isinstance(group, Level):
             group.add(branch)
         elif len(group) < 2 * FEW:
-            table.values[value] = (*group, branch.hit())
+            table.put(value, (*group, branch.hit()))
         else:
-            table.values[value] = self._group(key, [*(self._branches[hit[0]] for hit in group), branch])
+            table.put(value, self._group(key, [*(self._branches[hit[0]] for hit in group), branch]))
 
     def remove(self, branch: RuleBranch) -> None:
         """Remove a branch."""
@@ -228,9 +265,9 @@ class Level:
             if isinstance(group, Level):
                 group.remove(branch)
             elif len(group) > 1:
-                part.values[value] = _without(group, branch)
+                part.put(value, _without(group, branch))
             else:
-                del part.values[value]
+                part.drop(value)
         marker = None if key[0] == "pattern" else self._branches.marker(branch)
         if marker is not None:
             numbers = self._markers[marker.number]

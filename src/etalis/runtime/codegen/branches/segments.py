@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-T = TypeVar("T", bound=tuple[int, Any, Any])  # a number and what it stands for
+T = TypeVar("T", bound=tuple[Any, ...])  # a number and what it stands for
 
 _KEPT = 16  # items that are kept put together, for each interval that there was at first
 

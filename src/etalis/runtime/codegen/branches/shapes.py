@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from etalis.data.values import Real
@@ -16,8 +17,11 @@ from etalis.runtime.codegen.rule_code import RuleCode
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.state import Raw
 
-Take = Callable[[Raw, tuple[Any, ...]], None]
+Hit = tuple[Any, ...]  # the place of a branch among all, its function, its slots
+Take = Callable[[Raw, Hit], None]
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+FIRST_SLOT = 2  # of a hit
 FIRST_NAME = 1_000  # of the names in the text of a branch, which is written into functions that have names, too
 _NAMED = re.compile(r"\bk(\d+)\b")
 _CONSTANTS = frozenset((int, float, Real, str))
@@ -35,6 +39,7 @@ class BranchShape:
         self.begin = begin
         self.first = objects
         self.varying: tuple[int, ...] = ()
+        self.told: dict[str, str] = {}  # what lines come to where an index has compared the only constant of a pattern
         self._take: Take | None = None
 
     def fit(self, objects: list[Any]) -> bool:
@@ -56,30 +61,25 @@ class BranchShape:
         """Return those objects of a branch that are not the same for all."""
         return tuple([objects[n] for n in self.varying])
 
-    @property
-    def names(self) -> str:
-        """The slots as the target of an assignment."""
-        return f"({''.join(f'slot{n}, ' for n in self.varying)})"
-
-    def write(self, code: Code, instead: Mapping[int, str]) -> None:
-        """Write what a branch does, the slots being there; some objects, by their ids, are called otherwise."""
+    def write(self, code: Code, instead: Mapping[int, str], told: Mapping[str, str] = NOTHING) -> None:
+        """Write what a branch does that is `hit`; some objects, by their ids, and some lines are written otherwise."""
         names = {n: instead.get(id(thing)) for n, thing in enumerate(self.first)}
-        names.update({n: f"slot{n}" for n in self.varying})
+        names.update({n: f"hit[{place}]" for place, n in enumerate(self.varying, FIRST_SLOT)})
 
         def name(found: re.Match[str]) -> str:
             number = int(found.group(1))
             return names[number] or code.constant(self.first[number])
 
-        code.add(_NAMED.sub(name, line) for line in self.lines)
+        for line in self.lines:
+            said = line.lstrip()
+            code(_NAMED.sub(name, line if said not in told else line.replace(said, told[said])))
 
     @property
     def take(self) -> Take:
-        """The function (event, slots), written when it is first asked for."""
+        """The function (event, hit), written when it is first asked for."""
         if self._take is None:
-            code = Code(["raw", "slots"])
+            code = Code(["raw", "hit"])
             code.add(self.begin)
-            if self.varying:
-                code(f"{self.names} = slots")
             self.write(code, {})
             self._take = self.base.finish(code, self.what)
         return self._take

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.branches.asked_values import NUMBERS
 from etalis.runtime.codegen.branches.constant_index import ConstantIndex
-from etalis.runtime.codegen.branches.levels import Hit, Level, ValueTable
+from etalis.runtime.codegen.branches.levels import Level, ValueTable
 from etalis.runtime.codegen.branches.segments import Segments
+from etalis.runtime.codegen.branches.shapes import NOTHING, Hit
 from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.source import Code
@@ -53,18 +54,24 @@ class IndexedOffer:
         rope = [code.rope] if self.events.rules.traced else []
         raw = f"({', '.join(['t', 't', 'None', *parameters, *rope])})"
         code(f"{code.constant(index.mark)}.seen = True")
-        part = next(iter(level.parts.values()), None)
+        part, told = next(iter(level.parts.values()), None), False
         if len(level.parts) != 1 or level.open or (level.numbers and isinstance(part, ValueTable)):
             code(f"raw = {raw}")
             code(f"hits = {code.constant(level.find)}(raw)")
         elif isinstance(part, ValueTable):
-            self._look_up(code, part, parameters[part.place], raw)
+            told = part.is_told and index.shape is not None
+            self._look_up(code, part, parameters[part.place], raw, told=told)
         elif isinstance(part, Segments):
             self._bisect(code, level, part, parameters[level.numbers[0]])
         with code.block("if hits:"):
-            self._take(code, index, raw, gathers=gathers)
+            self._take(code, index, raw, gathers=gathers, told=told)
 
-    def _look_up(self, code: Code, table: ValueTable, value: str, raw: str) -> None:
+    def _look_up(self, code: Code, table: ValueTable, value: str, raw: str, *, told: bool) -> None:
+        if told:
+            code(f"hits = {code.constant(table.met.get)}({value})")
+            with code.block(f"if hits is None and {value} in {code.constant(table.values)}:"):
+                code(f"hits = {code.constant(table.meet)}({value})")
+            return
         code(f"hits = {code.constant(table.values.get)}({value})")
         if any(isinstance(hits, Level) for hits in table.values.values()):
             with code.block(f"if type(hits) is {code.constant(Level)}:"):
@@ -79,21 +86,21 @@ class IndexedOffer:
         with code.block("else:"):
             code(f"hits = {code.constant(level.all)}()")
 
-    def _take(self, code: Code, index: ConstantIndex, raw: str, *, gathers: bool) -> None:
-        """Write what the branches do that are found."""
+    def _take(self, code: Code, index: ConstantIndex, raw: str, *, gathers: bool, told: bool) -> None:
+        """Write what the branches do that are found; `told` says that their patterns match."""
         shape = index.shape
         if gathers:
             code("found = []")
         if shape is None:
             code(f"raw = {raw}")
-            with code.block("for _, take, slots in hits:"):
-                code("take(raw, slots)")
+            with code.block("for hit in hits:"):
+                code("hit[1](raw, hit)")
             return
         code("t1 = t2 = t")
         if self.events.rules.traced:
             code(f"rope = {code.rope}")
-        with code.block(f"for _, _, {shape.names if shape.varying else '_'} in hits:"):
-            shape.write(code, {id(self.events.queue): "found"} if gathers else {})
+        with code.block("for hit in hits:"):
+            shape.write(code, {id(self.events.queue): "found"} if gathers else {}, shape.told if told else NOTHING)
         if gathers:
             with code.block("if len(found) > 1:"):
                 code(f"{code.constant(sort_round)}(found)")

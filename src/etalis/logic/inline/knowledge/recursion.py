@@ -12,17 +12,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from etalis.logic.inline.facts import Budget
-from etalis.logic.inline.purity import pure_clauses
+from etalis.logic.inline.knowledge.facts import Budget
+from etalis.logic.inline.knowledge.purity import pure_clauses
+from etalis.logic.inline.knowledge.unfold import calls, has_inner_cut
 from etalis.logic.inline.scope import Compilation, TooLargeError
 from etalis.logic.inline.steps import ChoiceStep, DeclineError, ForkStep, GuardStep, LoopStep, Steps
-from etalis.logic.inline.unfold import calls, has_inner_cut
 from etalis.logic.machine.database import Database
 from etalis.logic.machine.predicate import Predicate
 
 Mode: TypeAlias = tuple[Predicate, tuple[int, ...]]  # a predicate, and which of its arguments are known
 Rows: TypeAlias = list[Any]  # the other arguments: bare if it is one, else in a tuple
-Compile: TypeAlias = Callable[["Recursion", Mode], tuple[Compilation, Steps]]
+Compile: TypeAlias = Callable[["RecursiveGoals", Mode], tuple[Compilation, Steps]]
 Stand: TypeAlias = tuple[Any, str]
 _MOST_KEPT = 500_000  # rows
 _TRIES = 20  # one after the other that are declined, after which a call is left to the solver for good
@@ -89,7 +89,7 @@ class RecursiveCall:
     run: Callable[[Any], Rows]
 
 
-class Recursion:
+class RecursiveGoals:
     """The recursive goals of a database, as it was when they were compiled."""
 
     def __init__(self, database: Database, compile_mode: Compile) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.inline.purity import Clauses, pure_clauses
+from etalis.logic.inline.knowledge.purity import Clauses, pure_clauses
 from etalis.logic.inline.steps import DeclineError
 from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_lookup import Goal
