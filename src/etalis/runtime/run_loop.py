@@ -7,10 +7,11 @@ come before the inputs of their stamp, alarms and deadlines after them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from heapq import heappop
 from itertools import repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from etalis.data.measure import weigh
@@ -26,6 +27,9 @@ from etalis.temporal.rope import RaisedRope
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
+
+
+_START = itemgetter(1)
 
 
 class RunLoop:
@@ -134,6 +138,21 @@ class RunLoop:
         """
         out: list[Raw] = []
         self.settle_queue(out, made)
+        return tuple([new_event(Event, raw) for raw in out])
+
+    def settle_kinds(self, batch: Sequence[Raw], made: int) -> tuple[Event, ...]:
+        """Process a round of events of one end, each of another kind, in the order of their kinds."""
+        out: list[Raw] = []
+        self.made = made
+        if made + len(batch) > self.most:
+            self.count(len(batch), max(batch))
+        for raw in sorted(batch, key=_START):
+            kind: HeadKind = raw[2]
+            if kind.reported:
+                out.append(raw)
+            if kind.feeds is not None:
+                kind.feeds(raw)
+        self.settle_queue(out, made + len(batch))
         return tuple([new_event(Event, raw) for raw in out])
 
     def settle_reacting(self) -> tuple[Event, ...]:
