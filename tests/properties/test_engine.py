@@ -37,10 +37,10 @@ JOINS = Shape(  # many matches of one event, and what is written in line for the
     ),
 )  # fmt: skip
 DEADLINES = Shape(  # absences that are decided together, one after the other, and below what follows from them
-    rules=4, leaves=4, depth=3, alarms=False, events=24, moments=12,
+    rules=4, leaves=4, depth=3, events=24, moments=12,
     kinds=(
         *["event"] * 4, *["not_within"] * 8, "binary", "binary", "or", "within", "where", "check", "event_multiply",
-        "sliding", "repeat",
+        "sliding", "repeat", "do", "iso",
     ),
 )  # fmt: skip
 CHOICES = Shape(  # n of several patterns, of which one event may fill some

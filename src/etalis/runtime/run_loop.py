@@ -185,6 +185,13 @@ class RunLoop:
         self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
 
+    def settle_due(self, out: list[Raw]) -> None:
+        """Process what a step has caused that fell due, without reactions; what it makes is counted."""
+        if self.rules.numbered:
+            self.settle(out)
+        else:
+            self.made = self.settle_queue(out, self.made)
+
     def settle_queue(self, out: list[Raw], made: int = 0) -> int:
         """Process what is queued, of rules that tell no event from another; return how many events were made."""
         queue, most = self.state.queue, self.most
