@@ -116,8 +116,11 @@ class EventOffer:
     def offer(self, code: Code, kind: Kind, args: Sequence[str] | None = None, t1: str = "t") -> None:
         """Write that an event is offered to the leaves of its kind, or counted as one that no rule reads."""
         parameters, process = places(kind[1]) if args is None else args, self.rules.processors.get(kind)
-        if self.rules.log is not None:
-            code(f"{code.constant(self.rules.log_event)}({code.constant(kind[0])}, {kind[1]}, t, t)")
+        if self.rules.log is not None and self.rules.is_logged(kind):
+            log, items = code.constant(self.rules.log), code.constant(self.rules.log.items)
+            code(f"{items}.append((t, t, {code.constant(self.rules.state)}.current))")
+            with code.block(f"if {code.constant(len)}({items}) > {log}.trim_at:"):
+                code(f"{log}.trim(t)")
         if process is None:
             code(f"{code.constant(self.rules.evidence.unread)}[{code.constant(kind)}] += 1")
         elif args is not None or self.is_written(kind):
