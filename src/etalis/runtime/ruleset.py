@@ -375,9 +375,13 @@ class RuleSet:
         self.state.current += 1
         self.ticks.pop()[1]()
 
+    def is_logged(self, kind: tuple[str, int]) -> bool:
+        """Tell whether events of a kind may disturb what is isolated."""
+        return kind in self.listened and not is_of_wait(kind[0])
+
     def log_event(self, name: str, arity: int, start: int, end: int) -> None:
         """Note an event for isolation, if the program isolates anything and knows the kind."""
-        if self.log is not None and (name, arity) in self.listened and not is_of_wait(name):
+        if self.log is not None and self.is_logged((name, arity)):
             self.log.add(start, end, self.state.current)
 
     def insert(self, rule: str | Rule) -> str:
