@@ -6,10 +6,12 @@ a nested column has the name of its own type (`array<int>`). They are ordered: n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
+
+from etalis.data.values import Real
 
 Type: TypeAlias = str | None  # None: no value has been seen, null aside
 
@@ -92,14 +94,27 @@ def type_of_values(values: Iterable[Any]) -> Type:
     """
     known = tuple(values)
     kinds = set(map(type, known))
-    if kinds == {int}:
-        known = (min(known), max(known))
-    elif kinds == {str} and _is_written(known):
-        known = (next((x for x in known if x != "null"), "null"),)
-    elif str in kinds and not _is_written([x for x in known if isinstance(x, str)]):
+    if str in kinds and not _is_written(known if len(kinds) == 1 else [x for x in known if isinstance(x, str)]):
         return TERM
+    if kinds <= _PLAIN:
+        known = tuple(_extremes(known, kinds))
     first: Type = None
     return reduce(either, map(type_of_value, known), first)
+
+
+_PLAIN = frozenset((int, float, Real, str))
+
+
+def _extremes(values: Sequence[Any], kinds: Set[type]) -> Iterator[Any]:
+    """Yield some of many plain values that have the types of all of them."""
+    if int in kinds:
+        whole = values if len(kinds) == 1 else [x for x in values if x.__class__ is int]
+        yield from (min(whole), max(whole))
+    if not kinds.isdisjoint((float, Real)):
+        yield 0.5
+    if str in kinds:
+        texts = [x for x in values if x.__class__ is str] if len(kinds) > 1 else values
+        yield next((x for x in texts if x != "null"), "null")
 
 
 _HOLDS: Mapping[str, Callable[[Any], bool]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
@@ -132,7 +132,7 @@ class Knowledge:
         """Return facts as a relation; None where some are no rows of atoms and numbers."""
         if key not in self._relations:
             rows = self._facts[key]
-            if any(x.__class__ is tuple and x for row in rows for x in row):
+            if any(x.__class__ is tuple and x for x in chain.from_iterable(rows)):
                 return None
             self._relations[key] = facts = FactRelation(key[1])
             facts.rows = list(rows)

@@ -34,7 +34,7 @@ from etalis.language.same_rule import fits
 from etalis.language.steps import Assign, DeleteRule, InsertRule, Reset, RuleStep, Spy, Withdraw
 from etalis.language.syntax import LabelProperty, Property, Rule, Tree, Var
 from etalis.language.traversal import actions_of
-from etalis.logic.knowledge.facts import change_facts
+from etalis.logic.knowledge.facts import changing
 from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import from_value
 from etalis.plan import algebra as p
@@ -295,10 +295,10 @@ class RuleSet:
         self, kind: tuple[str, int], changes: tuple[tuple[str, bool], ...], process: Callable[[Raw], None]
     ) -> Callable[[Raw], None]:
         """Return the processor of events that change facts: what they are part of sees the change."""
-        database, end = self.conditions.solver.database, 3 + kind[1]
+        change, end = changing(self.conditions.solver.database, changes), 3 + kind[1]
 
         def learn(raw: Raw) -> None:
-            change_facts(database, changes, raw[3:end])
+            change(raw[3:end])
             process(raw)
 
         if self.record is None:
@@ -376,9 +376,13 @@ class RuleSet:
         self.state.current += 1
         self.ticks.pop()[1]()
 
+    def is_logged(self, kind: tuple[str, int]) -> bool:
+        """Tell whether events of a kind may disturb what is isolated."""
+        return kind in self.listened and not is_of_wait(kind[0])
+
     def log_event(self, name: str, arity: int, start: int, end: int) -> None:
         """Note an event for isolation, if the program isolates anything and knows the kind."""
-        if self.log is not None and (name, arity) in self.listened and not is_of_wait(name):
+        if self.log is not None and self.is_logged((name, arity)):
             self.log.add(start, end, self.state.current)
 
     def insert(self, rule: str | Rule) -> str:

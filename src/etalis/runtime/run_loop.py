@@ -7,10 +7,11 @@ come before the inputs of their stamp, alarms and deadlines after them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from heapq import heappop
 from itertools import repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from etalis.data.measure import weigh
@@ -26,6 +27,9 @@ from etalis.temporal.rope import RaisedRope
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
+
+
+_START = itemgetter(1)
 
 
 class RunLoop:
@@ -136,6 +140,27 @@ class RunLoop:
         self.settle_queue(out, made)
         return tuple([new_event(Event, raw) for raw in out])
 
+    def settle_kinds(self, batch: Sequence[Raw], made: int) -> tuple[Event, ...]:
+        """Process a round of events of one end, each of another kind, in the order of their kinds."""
+        out: list[Raw] = []
+        self.made = made
+        if made + len(batch) > self.most:
+            self.count(len(batch), max(batch))
+        for raw in sorted(batch, key=_START):
+            kind: HeadKind = raw[2]
+            if kind.reported:
+                out.append(raw)
+            if kind.feeds is not None:
+                if self.rules.numbered:
+                    self.number(raw, kind)
+                kind.feeds(raw)
+        if self.rules.numbered:
+            self.made = made + len(batch)
+            self.settle(out)
+        else:
+            self.settle_queue(out, made + len(batch))
+        return tuple([new_event(Event, raw) for raw in out])
+
     def settle_reacting(self) -> tuple[Event, ...]:
         """Do as `settle_now`, where there are reactions; most often one has its turn, and nothing follows from it."""
         state, reactor = self.state, self.reactor
@@ -160,6 +185,13 @@ class RunLoop:
         self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
 
+    def settle_due(self, out: list[Raw]) -> None:
+        """Process what a step has caused that fell due, without reactions; what it makes is counted."""
+        if self.rules.numbered:
+            self.settle(out)
+        else:
+            self.made = self.settle_queue(out, self.made)
+
     def settle_queue(self, out: list[Raw], made: int = 0) -> int:
         """Process what is queued, of rules that tell no event from another; return how many events were made."""
         queue, most = self.state.queue, self.most
@@ -183,10 +215,11 @@ class RunLoop:
                     made += follow(raw, out)
         return made
 
-    def settle_numbered(self) -> tuple[Event, ...]:
-        """Process what generated code has queued, where events are told apart; return what is reported."""
+    def settle_numbered(self, made: int = 0) -> tuple[Event, ...]:
+        """Do as `settle_now`, where events are told apart."""
         out: list[Raw] = []
         self.count_anew()
+        self.made = made
         self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
 

@@ -14,7 +14,7 @@ from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.ropes import node_shape, slot_names
 from etalis.runtime.operators.partition_state import held_by
 from etalis.runtime.operators.repetition.counted import is_usable
-from etalis.runtime.operators.repetition.lines import Line, longest_after
+from etalis.runtime.operators.repetition.lines import ElementLine, longest_after
 from etalis.runtime.operators.repetition.repeater import Repeater
 from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import Newest, members
@@ -236,7 +236,7 @@ def _counting(operator: Any, node: p.Repetition) -> Iterator[tuple[dict[str, Any
                     yield _by_name(node, key), run.start, run.end, _share(operator.limits(key), run.number)
             for key, begun in firsts.items():
                 elements = list(operator.elements[key])
-                for (run, _), (number, last) in zip(begun, Line(elements).reach(), strict=True):
+                for (run, _), (number, last) in zip(begun, ElementLine(elements).reach(), strict=True):
                     yield _by_name(node, key), run.start, elements[last][1], _share(operator.limits(key), number)
 
 

@@ -49,6 +49,32 @@ def test_two_events_of_one_round_are_sorted() -> None:
     assert shown(engine.push("a", 1, at=0)) == [f"{name}(1) [0, 0]" for name in "bzcd"]
 
 
+SEVERAL = """
+    z(X) <- a(X) seq b(_).   c(X) <- b(X).   y(X) <- b(X) where X > 1.
+    c2(X) <- c(X).   z2(X) <- z(X).   y2(X) <- y(X).
+    both(X, Y) <- z(X) finishes c(Y).
+"""
+
+
+def test_events_of_several_kinds_are_in_order_of_start_and_kind() -> None:
+    engine = engine_of(SEVERAL)
+    engine.push("a", 7, at=0)
+    found = ["z(7) [0, 1]", "c(2) [1, 1]", "y(2) [1, 1]", "z2(7) [0, 1]", "c2(2) [1, 1]", "y2(2) [1, 1]"]
+    assert [text for text in shown(engine.push("b", 2, at=1)) if "both" not in text] == found
+    assert shown(engine.push("b", 1, at=2)) == ["c(1) [2, 2]", "c2(1) [2, 2]"]
+    assert shown(engine.push("b", 3, at=3)) == ["c(3) [3, 3]", "y(3) [3, 3]", "c2(3) [3, 3]", "y2(3) [3, 3]"]
+
+
+@pytest.mark.parametrize(("most", "last"), [(1, "y(2)"), (2, "y2(2)"), (3, "y2(2)")])
+def test_the_limit_of_derivations_counts_events_of_several_kinds(most: int, last: str) -> None:
+    for at in (1, (1, 1)):  # in line, and by the run loop
+        with pytest.raises(LimitError) as caught:
+            engine_of(SEVERAL, max_derivations=most).push("b", 2, at=at)
+        assert f"more than {most} events" in str(caught.value)
+        assert f": {last} [1, 1]" in str(caught.value)
+    assert len(engine_of(SEVERAL, max_derivations=4).push("b", 2, at=1)) == 4
+
+
 @pytest.mark.parametrize("most", [1, 2, 5, 24, 25, 30, 49])
 def test_the_limit_of_derivations_is_that_of_all_rounds(most: int) -> None:
     chain = " ".join(f"e{i + 1}(X) <- e{i}(X)." for i in range(50))
@@ -64,6 +90,20 @@ def test_a_long_chain_goes_on_where_a_text_ends() -> None:
     found = engine.push("e0", 7, at=3)
     assert shown(found) == [f"e{i + 1}(7) [3, 3]" for i in range(rules)]
     assert len(engine.code().split("\n# follow ")[1:]) == -(-(rules - 1) // 24)
+
+
+def test_events_that_are_told_apart_are_numbered_in_rounds() -> None:
+    text = r"""
+        b(X) <- a(X) where X > 0.   e(X) <- a(X).   odd(X) <- e(X) where X mod 2 =:= 1.
+        pair(X, Y) <- b(X) seq b(Y) where X \= Y.
+    """
+    values = (1, 1, 2, 0, 2, 3)
+    found = []
+    for at in (float, lambda t: (t, t)):  # in line, and by the run loop
+        engine = etalis.compile(text).engine(policy="snoop_recent")
+        found.append(shown([event for t, x in enumerate(values) for event in engine.push("a", x, at=at(t))]))
+    assert found[0] == found[1]
+    assert [text for text in found[0] if "pair" in text] == ["pair(1, 2) [1, 2]", "pair(2, 3) [4, 5]"]
 
 
 def test_what_recurs_ends_where_its_condition_does() -> None:
@@ -86,3 +126,35 @@ def test_a_match_tells_what_it_is_made_of_through_rounds() -> None:
     assert [(event.name, event.parts) for event in found if event.name != "step"] == [
         ("rise", (1, 2)), ("fall", (2, 3)), ("peak", (1, 2, 3)),
     ]  # fmt: skip
+
+
+def test_a_long_chain_is_followed_anew_when_a_rule_comes_or_goes() -> None:
+    engine = engine_of("".join(f"r{i} rule: e{i + 1}(X) <- e{i}(X).\n" for i in range(60)))
+    assert len(engine.push("e0", 1, at=0)) == 60
+    engine.insert_rule("new rule: side(X) <- e40(X).")
+    assert [event.name for event in engine.push("e0", 1, at=1)].count("side") == 1
+    running = engine.run([("e0", 1, 2), ("e0", 2, 3)])
+    assert [next(running).name for _ in range(61)][-1] == "e60"
+    engine.delete_rule("r50")
+    assert [event.name for event in running][-1] == "e50"
+    assert len(engine.push("e0", 1, at=4)) == 51
+    engine.delete_rule("new")
+    assert len(engine.push("e0", 1, at=(5, 5))) == len(engine.push("e0", 2, at=6)) == 50
+
+
+def test_what_is_left_of_a_round_is_settled_after_an_error_in_it() -> None:
+    calls = []
+
+    def fails(value: int) -> bool:
+        calls.append(value)
+        if value == 2:
+            raise RuntimeError("no such value")
+        return True
+
+    text = "b(X) <- a(X). c(X) <- b(X) where ok(X). d(X) <- c(X)."
+    engine = etalis.compile(text, register={"ok": fails}).engine()
+    assert [event.name for event in engine.push("a", 1, at=0)] == ["b", "c", "d"]
+    found = engine.push("a", 2, at=1)
+    assert ([event.name for event in found], len(engine.errors)) == (["b"], 1)
+    assert [event.name for event in engine.push("a", 3, at=1)] == ["b", "c", "d"]
+    assert calls == [1, 2, 3]

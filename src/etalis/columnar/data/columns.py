@@ -150,7 +150,7 @@ def from_values(values: Sequence[Value], kind: str) -> Column:
         data = np.empty(len(values), object)
         data[:] = values
         return Column(kind, data)
-    known = [None if v == "null" else v for v in values]
+    known = [None if v.__class__ is str and v == "null" else v for v in values]
     try:
         array = pa.array(known, {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}[kind])
     except (OverflowError, UnicodeEncodeError):

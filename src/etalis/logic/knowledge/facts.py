@@ -6,11 +6,12 @@ predicate that are more than that fact (rules, facts with variables) stay as the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from etalis.data.values import Value
+from etalis.data.values import Real, Value
 from etalis.logic.machine.database import Database
+from etalis.logic.machine.fact_relation import RowHandle
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.unify import Term, from_value
 
@@ -22,6 +23,38 @@ def change_facts(database: Database, changes: Iterable[tuple[str, bool]], values
     row = tuple(map(from_value, values))
     for name, known in changes:
         (learn if known else forget)(database, name, row)
+
+
+def changing(database: Database, changes: Sequence[tuple[str, bool]]) -> Callable[[tuple[Value, ...]], None]:
+    """Return the function that changes facts so; it finds those over atoms and numbers by one look-up."""
+    kept: dict[tuple[str, int], tuple[Predicate, tuple[int, ...]]] = {}
+
+    def change(values: tuple[Value, ...]) -> None:
+        is_plain = _PLAIN.issuperset(map(type, values))
+        row = values if is_plain else tuple(map(from_value, values))
+        for name, known in changes:
+            found = kept.get((name, len(row)))
+            if found is None:
+                found = kept[name, len(row)] = database.writable(name, len(row)), tuple(range(len(row)))
+            predicate, positions = found
+            relation = predicate.relation
+            if relation is None or not is_plain or not row:
+                (learn if known else forget)(database, name, row)
+                continue
+            numbers = relation.find(positions, row if len(row) > 1 else row[0])
+            if relation.died:
+                numbers = [number for number in numbers if number not in relation.died]
+            if not known:
+                for number in numbers:
+                    predicate.erase(RowHandle(relation, number))
+            elif not numbers:
+                predicate.begin_row(relation)
+                predicate.add_row(relation, row)
+
+    return change
+
+
+_PLAIN = frozenset((str, int, float, Real))  # classes of terms that a relation's rows hold
 
 
 def learn(database: Database, name: str, row: Row) -> None:

@@ -91,6 +91,12 @@ class Predicate:
                 self._file(clause, self._index)
         self._note(clause, known=True)
 
+    def begin_row(self, relation: FactRelation) -> None:
+        """Begin a change that adds rows."""
+        self.database.begin_change()
+        self.defined = True
+        self.note_birth(relation)
+
     def add_row(self, relation: FactRelation, row: tuple[Term, ...]) -> None:
         """Add a fact over atoms and numbers."""
         relation.add(row)

@@ -37,6 +37,8 @@ class EntryPoints:
         sources = core.rules.sources
         sources[:] = [source for source in sources if source[0].split()[0] not in TEXTS]
         self.core, self.general = core, general
+        for kind in core.rules.heads.kinds.values():  # what follows has the rules of before
+            kind.follow = None
 
     @cached_property
     def path(self) -> FastPath | None:

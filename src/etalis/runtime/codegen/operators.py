@@ -45,12 +45,11 @@ class Operators:
 
     def __init__(self, base: RuleCode, stores: JoinStores, tests: MatchTests, emission: Emission) -> None:
         self.base = base
-        self.stores = stores
         self.tests = tests
         self.emission = emission
         self.built: dict[int, Any] = {}
         self.folds = Folds(self)
-        self.repetitions = Repetitions(self)
+        self.repetitions = Repetitions(self, stores)
 
     def columns(self, entry: Wired, place: int) -> tuple[str, ...]:
         """Return the variables an operator's input brings."""

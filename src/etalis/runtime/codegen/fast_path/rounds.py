@@ -2,8 +2,9 @@
 
 An event is offered to all its leaves before what they make is looked at, as in the run loop, but what a rule makes is
 kept in a variable of its own instead of the queue. If one of them alone is set, it is a round that needs no sorting:
-it is offered in turn, in the same text. Of several, and of what is not known to be one, the run loop makes rounds, and
-of a chain that is too long for one text; `follow` goes on with that there, so many rounds at a time.
+it is offered in turn, in the same text. Of several, whose order their kinds tell where they begin together, and of what
+is not known to be one, the run loop makes rounds, and of a chain that is too long for one text; `follow` goes on with
+that there, so many rounds at a time.
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ class Rounds:
         self.rules = rules = offer.rules
         self.compiler = offer.compiler
         self.most = min(run_loop.most, MOST_ROUNDS)
-        self.settle = run_loop.settle_now
-        self.is_plain = not (rules.numbered or rules.reacts) and rules.log is None
+        self.settle = run_loop.settle_numbered if rules.numbered else run_loop.settle_now
+        self.settle_kinds = run_loop.settle_kinds
+        self.is_plain = not rules.reacts and rules.log is None
         self.room = 0
+        may_follow = self.is_plain and not rules.numbered
         for kind in rules.heads.kinds.values():
-            kind.follow = partial(self._follow_first, kind) if self.is_plain and kind.feeds is not None else None
+            kind.follow = partial(self._follow_first, kind) if may_follow and kind.feeds is not None else None
 
     def are_followed(self, kind: Kind) -> bool:
         """Tell whether what events of a kind cause is followed in line, which rules do not make themselves."""
@@ -109,28 +112,44 @@ class Rounds:
             with code.block(f"if {code.constant(self.events.queue)}:"):
                 self._queue(output, kept)
                 self._settle(output, step)
-        for place, (rule, name) in enumerate(zip(rules, kept, strict=True)):
+        for place, name in enumerate(kept):
             with code.block(f"{'el' if before else ''}if {name} is not None:"):
                 before = True
-                self._alone_or_queued(output, rule, kept[place:], step)
+                self._alone_or_several(output, rules[place:], kept[place:], step)
         if not before:
             self._end(output, step)
         elif self._hands_out(output, step):
             with code.block("else:"):
                 self._end(output, step)
 
-    def _alone_or_queued(self, output: MatchOutput, rule: PlannedRule, kept: list[str], step: Reached) -> None:
+    def _alone_or_several(
+        self, output: MatchOutput, rules: Sequence[PlannedRule], kept: list[str], step: Reached
+    ) -> None:  # fmt: skip
         """Write what becomes of the first of some matches that may be kept: a round, if it is the only one."""
         code, (name, *others) = output.code, kept
         if not others:
-            self._round(output, rule, name, step)
+            self._round(output, rules[0], name, step)
             return
         with code.block(f"if {' or '.join(f'{other} is not None' for other in others)}:"):
-            code(f"{code.constant(self.events.queue)}.append({name})")
-            self._queue(output, others)
-            self._settle(output, step)
+            if isinstance(output, FollowOutput) or len({rule.head.kind for rule in rules}) < len(rules):
+                code(f"{code.constant(self.events.queue)}.append({name})")
+                self._queue(output, others)
+                self._settle(output, step)
+            else:
+                self._settle_kinds(output, rules, kept, step)
         with code.block("else:"):
-            self._round(output, rule, name, step)
+            self._round(output, rules[0], name, step)
+
+    def _settle_kinds(
+        self, output: MatchOutput, rules: Sequence[PlannedRule], kept: list[str], step: Reached
+    ) -> None:  # fmt: skip
+        """Write that events of several kinds are a round, in order of start and kind, and the run loop goes on."""
+        code = output.code
+        in_order = [name for _, name in sorted(zip(map(self.rules.heads.kind, rules), kept, strict=True))]
+        several = f"({', '.join(in_order)})"
+        if len(kept) > 2:  # some may be missing
+            several = f"[z for z in {several} if z is not None]"
+        self._hand_on(output, step, f"{code.constant(self.settle_kinds)}({several}, {step.made})")
 
     def _round(self, output: MatchOutput, rule: PlannedRule, name: str, step: Reached) -> None:
         """Write the round of one event."""
@@ -151,6 +170,8 @@ class Rounds:
             self._end(output, after)
             return
         around, code.rope = code.rope, name
+        if self.rules.numbered:
+            code(f"{code.constant(self.rules.state)}.current += 1")
         args = self._read(output, name, kind)
         self._arrive(output, kind, args, "t" if name in code.instants else f"{name}s", after)
         code.rope = around
@@ -165,8 +186,11 @@ class Rounds:
         if isinstance(output, FollowOutput):
             output.code(f"return {step.made}")
             return
+        self._hand_on(output, step, f"{output.code.constant(self.settle)}({step.made})")
+
+    def _hand_on(self, output: MatchOutput, step: Reached, settled: str) -> None:
+        """Write that what was reported is handed out, and what the run loop gives after it."""
         before = [*(["due"] if self.events.passes_time else []), *_events(output, step.reported, together=True)]
-        settled = f"{output.code.constant(self.settle)}({step.made})"
         output.code.add(output.all_of(" + ".join([*before, settled])))
 
     def _hands_out(self, output: MatchOutput, step: Reached) -> bool:

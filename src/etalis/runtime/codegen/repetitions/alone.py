@@ -6,8 +6,9 @@ for what is not written here.
 
 from __future__ import annotations
 
+from etalis.runtime.codegen.aggregates.results import OtherOperators
 from etalis.runtime.codegen.network import Wired
-from etalis.runtime.codegen.repetitions.shape import OtherOperators, WrittenRepetition
+from etalis.runtime.codegen.repetitions.shape import WrittenRepetition
 from etalis.runtime.codegen.repetitions.tokens import write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code

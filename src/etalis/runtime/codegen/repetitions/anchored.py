@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from etalis.runtime.codegen.aggregates.results import OtherOperators
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.passing import Passing
-from etalis.runtime.codegen.repetitions.shape import OtherOperators, WrittenRepetition
+from etalis.runtime.codegen.repetitions.shape import WrittenRepetition
 from etalis.runtime.codegen.repetitions.tokens import write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code, tuple_of

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from itertools import islice
 
+from etalis.runtime.codegen.aggregates.results import OtherOperators
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.repetitions.anchored import AnchoredCode
-from etalis.runtime.codegen.repetitions.shape import OtherOperators, WrittenRepetition
+from etalis.runtime.codegen.repetitions.shape import WrittenRepetition
 from etalis.runtime.codegen.repetitions.tokens import write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.operators.repetition.counted import Run
-from etalis.runtime.operators.repetition.lines import Line
+from etalis.runtime.operators.repetition.lines import ElementLine
 from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.repetition.waiting import count_ended, drop_ended
 
@@ -63,7 +64,7 @@ class AnchoredChains:
         key, line, bound = code.fresh("q"), code.fresh("u"), code.fresh("b")
         code(f"{key} = {self.shape.key(names)}")
         code(f"{line} = {code.constant(repeater.lines)}.get({key})")
-        with code.block(f"if type({line}) is not {code.constant(Line)}:"):
+        with code.block(f"if type({line}) is not {code.constant(ElementLine)}:"):
             code(f"{line} = {code.constant(repeater.line)}({key}, {group})")
         code(f"{bound} = {line}.take({t1}, {t2}, {self.shape.least})")
         with code.block(f"if len({line}.ends) > {line}.cut_at:"):
@@ -117,7 +118,7 @@ class AloneChains:
             with code.block(f"if {fifo} and {fifo}[0][0] < {limit}:"):
                 code(f"{code.constant(runner.expire)}({t2})")
         code(f"{line} = {code.constant(runner.elements)}.get({key})")
-        with code.block(f"if type({line}) is not {code.constant(Line)}:"):
+        with code.block(f"if type({line}) is not {code.constant(ElementLine)}:"):
             code(f"{line} = {code.constant(runner.line)}({key}, {t2})")
         code(f"{line}.add({t1}, {t2})")
         code(f"{runs} = {code.constant(runner.firsts)}[{key}]")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from etalis.plan import algebra as p
+from etalis.runtime.codegen.aggregates.results import OtherOperators
+from etalis.runtime.codegen.joins.stores import JoinStores
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.repetitions.alone import AloneCode
 from etalis.runtime.codegen.repetitions.anchored import AnchoredCode
 from etalis.runtime.codegen.repetitions.chains import AloneChains, AnchoredChains
-from etalis.runtime.codegen.repetitions.shape import OtherOperators, WrittenRepetition, shape_of
+from etalis.runtime.codegen.repetitions.shape import WrittenRepetition, shape_of
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code
 
@@ -17,15 +19,16 @@ from etalis.runtime.codegen.source import Code
 class Repetitions:
     """Writes the repetitions of a rule set; what is not written is called."""
 
-    def __init__(self, operators: OtherOperators) -> None:
+    def __init__(self, operators: OtherOperators, stores: JoinStores) -> None:
         self.operators = operators
+        self.stores = stores
         self.shapes: dict[int, WrittenRepetition | None] = {}
         self.outlined: dict[tuple[int, int], Callable[..., None]] = {}
 
     def shape(self, entry: Wired) -> WrittenRepetition | None:
         """Return what is known of a repetition whose elements are taken by generated code, None of another."""
         if id(entry) not in self.shapes:
-            found = shape_of(self.operators, entry)
+            found = shape_of(self.operators, self.stores, entry)
             self.shapes[id(entry)] = found if found is not None and _is_written(found) else None
         return self.shapes[id(entry)]
 

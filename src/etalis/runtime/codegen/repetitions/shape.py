@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from etalis.language import syntax as s
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
-from etalis.runtime.codegen.emission import Emission
+from etalis.runtime.codegen.aggregates.results import OtherOperators
 from etalis.runtime.codegen.joins.stores import JoinStores
-from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired
-from etalis.runtime.codegen.rule_code import Names, RuleCode
+from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import tuple_of
 from etalis.runtime.operators.repetition.chains import Limits
 from etalis.runtime.operators.store import Once
-
-
-class OtherOperators(Protocol):
-    """What repetitions ask of the other operators of a rule set."""
-
-    base: RuleCode
-    tests: MatchTests
-    emission: Emission
-    stores: JoinStores
-
-    def operator(self, entry: Wired) -> Any: ...
-    def columns_out(self, entry: Wired) -> tuple[str, ...]: ...
-    def keep(self, node: p.Node) -> int | None: ...
-    def fail(self, entry: Wired) -> Callable[[str], None]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +56,7 @@ def _tuple(names: Names, wanted: Any) -> str:
     return tuple_of(values) if values else "()"
 
 
-def shape_of(operators: OtherOperators, entry: Wired) -> WrittenRepetition | None:
+def shape_of(operators: OtherOperators, stores: JoinStores, entry: Wired) -> WrittenRepetition | None:
     """Return what is known of a repetition; None where it is not as it usually is, and so not written in line."""
     node = entry.node
     assert isinstance(node, p.Repetition)
@@ -84,7 +68,7 @@ def shape_of(operators: OtherOperators, entry: Wired) -> WrittenRepetition | Non
         both = sure(node.left) & sure(node.element)
         if any(v in node.left.exports and v not in both for v in node.shared):
             return None
-    return WrittenRepetition(node, *limits, columns, operators.keep(node), _waits_once(operators, entry, node))
+    return WrittenRepetition(node, *limits, columns, operators.keep(node), _waits_once(stores, entry, node))
 
 
 def _limits(node: p.Repetition) -> Limits | None:
@@ -95,16 +79,16 @@ def _limits(node: p.Repetition) -> Limits | None:
     return least, None if node.most is None else most
 
 
-def _waits_once(operators: OtherOperators, entry: Wired, node: p.Repetition) -> bool:
+def _waits_once(stores: JoinStores, entry: Wired, node: p.Repetition) -> bool:
     """Tell whether all matches of a left side, or run, are equal for what follows, so that only the first waits."""
     if len(entry.readers) != 1 or entry.readers[0].kind != "input" or entry.readers[0].place != 0:
         return False
     join = entry.readers[0].target
     if not isinstance(join.node, p.Join) or join.node.alone is not None or not join.node.relation.sequential:
         return False
-    if node.policy.select == "together" or join.node.policy.keep == "newest" or operators.stores.probes(join, 0):
+    if node.policy.select == "together" or join.node.policy.keep == "newest" or stores.probes(join, 0):
         return False
-    if Once.among(operators.stores.columns(join, 0)) is None:
+    if Once.among(stores.columns(join, 0)) is None:
         return False
     if node.left is None:  # which is tested when it has been counted
         return not _asks(node) and all(v in node.shared or v == "$token" for v in node.exports)

@@ -18,7 +18,7 @@ Element = tuple[int, int, Any]
 SHORT = 64  # a line of so many elements is not worth cutting
 
 
-class Line:
+class ElementLine:
     """Elements in the order in which they came, and of each the places of those that a chain may come from."""
 
     __slots__ = ("cut_at", "due", "ends", "highs", "kink", "lows", "starts", "tops")
@@ -44,7 +44,7 @@ class Line:
     def add(self, start: int, end: int) -> None:
         """Add an element.
 
-        >>> line = Line((t, t, ()) for t in (1, 2, 2, 3))
+        >>> line = ElementLine((t, t, ()) for t in (1, 2, 2, 3))
         >>> line.lows, line.highs, line.kink
         ([0, 0, 0, 1], [0, 1, 1, 3], 3)
         """
@@ -69,7 +69,7 @@ class Line:
     def firsts(self, least: int, most: int | None) -> Iterable[int]:
         """Return the places of the elements from which a chain of so many leads to the last one, in order.
 
-        >>> list(Line((t, t, ()) for t in (1, 2, 2, 3)).firsts(2, 3))
+        >>> list(ElementLine((t, t, ()) for t in (1, 2, 2, 3)).firsts(2, 3))
         [0, 1, 2]
         """
         last = len(self.ends) - 1
@@ -119,4 +119,4 @@ class Line:
 
 def longest_after(elements: Iterable[Element], moment: int) -> int:
     """Return how many elements the longest chain has that begins after a moment."""
-    return max((number for number, _ in Line(each for each in elements if each[0] > moment).reach()), default=0)
+    return max((number for number, _ in ElementLine(each for each in elements if each[0] > moment).reach()), default=0)

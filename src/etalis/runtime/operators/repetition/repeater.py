@@ -13,7 +13,7 @@ from etalis.runtime.operators.repetition.chains import (
     first_of,
 )
 from etalis.runtime.operators.repetition.counted import Left, is_usable
-from etalis.runtime.operators.repetition.lines import Line
+from etalis.runtime.operators.repetition.lines import ElementLine
 from etalis.runtime.operators.store import LONG, Token
 from etalis.temporal.policy import Policy
 from etalis.temporal.rope import Rope, RunRope, SeveralRopes
@@ -53,7 +53,7 @@ class Repeater:
         self.lines: dict[Values, Any] = {}  # what generated code keeps of the elements of a group under `unrestricted`
         self.lines_most = LONG
 
-    def line(self, key: Values, group: Iterable[Left]) -> Line:
+    def line(self, key: Values, group: Iterable[Left]) -> ElementLine:
         """Return the elements of a group, those of a snapshot, too; forget those of other groups now and then."""
         elements = self.lines.get(key)
         if elements is None:
@@ -65,7 +65,7 @@ class Repeater:
                 if not lefts or lefts[0].end >= max((end for _, end, _ in line), default=0):
                     del self.lines[other]
             self.lines_most = 2 * len(self.lines) + LONG
-        found = self.lines[key] = Line(elements)
+        found = self.lines[key] = ElementLine(elements)
         return found
 
     def on_left(self, *instance: Any) -> None:

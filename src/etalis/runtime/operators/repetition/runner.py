@@ -19,7 +19,7 @@ from etalis.runtime.operators.repetition.chains import (
     lengthen,
 )
 from etalis.runtime.operators.repetition.counted import NO_IDS, Run, is_usable
-from etalis.runtime.operators.repetition.lines import Line
+from etalis.runtime.operators.repetition.lines import ElementLine
 from etalis.runtime.operators.repetition.repeater import ReadLimits, several_ropes
 from etalis.runtime.operators.store import Token
 from etalis.temporal.policy import Policy
@@ -50,9 +50,9 @@ class Runner:
         self.fifo: deque[tuple[int, Values]] = deque()
         self.by_lines = False  # whether generated code keeps elements in lines, as it does under `unrestricted`
 
-    def line(self, key: Values, end: int) -> Line:
+    def line(self, key: Values, end: int) -> ElementLine:
         """Return the elements of a group, those of a snapshot, too."""
-        found = self.elements[key] = Line(self.elements.get(key, ()))
+        found = self.elements[key] = ElementLine(self.elements.get(key, ()))
         self.firsts.setdefault(key, [])
         if self.window is not None:
             found.due = end
@@ -62,9 +62,9 @@ class Runner:
     def cut(self, key: Values, due: int, limit: int) -> None:
         """Forget the elements of a group that ended before a moment; `due` is when it was to be looked at."""
         found = self.elements.get(key)
-        if found is None or (isinstance(found, Line) and found.due != due):
+        if found is None or (isinstance(found, ElementLine) and found.due != due):
             return
-        line = found if isinstance(found, Line) else Line(found)
+        line = found if isinstance(found, ElementLine) else ElementLine(found)
         del self.firsts[key][: line.cut(limit - 1)]
         if len(line):
             self.elements[key] = line
