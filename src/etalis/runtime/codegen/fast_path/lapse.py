@@ -19,6 +19,7 @@ from etalis.runtime.codegen.source import Code
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import NEVER, Raw, sort_round
+from etalis.temporal.event import Event, new_event
 
 MOST_OWNERS = 8  # whose code stands in one loop
 NOTHING = (NEVER, 0, 0, None, (), None)  # what is due where nothing is
@@ -80,9 +81,13 @@ class Lapse:
                     self.rules.heads.write_due(code, rule, "place", "ends")
                     code("continue")
             self._write_other(source)
-        self._write_end_of_step()
         code(f"{code.constant(self.timers)}.due = ends")
-        code(f"return {self.reported} if found else ()")
+        with code.block("if not found:"):
+            code("return ()")
+        with code.block("if len(found) == 1:"):
+            code(f"return ({code.constant(new_event)}({code.constant(Event)}, found[0]),)")
+        self._write_end_of_step()
+        code(f"return {self.reported}")
         return self.compiler.base.finish(code, "lapse")
 
     @property
@@ -156,7 +161,7 @@ class Lapse:
         code = self.code
         with code.block("if back != since or ends != due:"):
             self._write_end_of_step()
-            code.add(["(due, since) = (ends, back)", *(["begin = len(found)"] if self.gathers else [])])
+            code.add(["(due, since) = (ends, back)", *(["begin = count"] if self.gathers else [])])
         if self.rules.numbered:
             code(f"{code.constant(self.rules.state)}.current += 1")
 
@@ -164,9 +169,10 @@ class Lapse:
         """Write that the events of a step that are gathered are put in the order of a round, and counted."""
         code = self.code
         if self.gathers:
-            with code.block("if len(found) > begin + 1:"):
+            code("count = len(found)")
+            with code.block("if count > begin + 1:"):
                 code(f"{code.constant(_sort_step)}(found, begin)")
-            with code.block(f"if len(found) > {code.constant(self.run_loop.most)}:"):
+            with code.block(f"if count > {code.constant(self.run_loop.most)}:"):
                 code(self.reported)
 
 
