@@ -228,7 +228,7 @@ class RelationAuthor(GoalAuthor):
     def simple(self) -> Any:
         match self.random.randrange(14):
             case 0:
-                return super().simple()
+                return ("is", self.variable(), self.number(2))
             case 1:
                 return (self.pick(("\\=", "==", "\\==", "@<")), self.variable(), self.variable())
             case 2:

@@ -37,10 +37,10 @@ JOINS = Shape(  # many matches of one event, and what is written in line for the
     ),
 )  # fmt: skip
 DEADLINES = Shape(  # absences that are decided together, one after the other, and below what follows from them
-    rules=4, leaves=4, depth=3, alarms=False, events=24, moments=12,
+    rules=4, leaves=4, depth=3, events=24, moments=12,
     kinds=(
         *["event"] * 4, *["not_within"] * 8, "binary", "binary", "or", "within", "where", "check", "event_multiply",
-        "sliding", "repeat",
+        "sliding", "repeat", "do", "iso",
     ),
 )  # fmt: skip
 CHOICES = Shape(  # n of several patterns, of which one event may fill some
@@ -51,7 +51,7 @@ CHOICES = Shape(  # n of several patterns, of which one event may fill some
 CHAINS = Shape(  # rules that feed each other, most of them by one event at a time
     rules=5, leaves=2, depth=2, alarms=False, events=16, moments=10, fed=6, values=(0, 0, 0, 1, 1, 2, "x", real(1.0)),
     kinds=("event", "event", "binary", "binary", "within", "where", "where", "check", "or", "cnot", "not_within"),
-    policies=(*["chronological"] * 3, *["recent"] * 2, "unrestricted", "continuous"),
+    policies=(*["chronological"] * 3, *["recent"] * 2, *["snoop_recent"] * 3, "unrestricted", "continuous"),
 )  # fmt: skip
 REPETITIONS = Shape(  # runs that grow, after left sides and alone, with what follows them
     rules=2, leaves=5, depth=3, alarms=False, events=24, moments=12,

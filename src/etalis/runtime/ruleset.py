@@ -22,6 +22,7 @@ from etalis.language.goal_limits import goal_limits
 from etalis.language.ground_terms import ground
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.outer.check_outer import find_cycles
+from etalis.language.outer.strata import most_levels, most_stages
 from etalis.language.reactive.check_constraints import no_properties
 from etalis.language.reactive.constraints import tells_violation
 from etalis.language.reactive.reach import has_effects, raises_later
@@ -56,7 +57,7 @@ from etalis.runtime.operators.store import Doubles, count_instances
 from etalis.runtime.reactions.raising import RaisedLater
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
-from etalis.runtime.rule_change.network_change import delete_apart, insert_apart
+from etalis.runtime.rule_change.network_change import delete_apart, end_timers, insert_apart
 from etalis.runtime.state import BEGINNING, NEVER, Made, Raw, State
 from etalis.temporal.event import Event
 from etalis.temporal.relation import relations
@@ -375,9 +376,13 @@ class RuleSet:
         self.state.current += 1
         self.ticks.pop()[1]()
 
+    def is_logged(self, kind: tuple[str, int]) -> bool:
+        """Tell whether events of a kind may disturb what is isolated."""
+        return kind in self.listened and not is_of_wait(kind[0])
+
     def log_event(self, name: str, arity: int, start: int, end: int) -> None:
         """Note an event for isolation, if the program isolates anything and knows the kind."""
-        if self.log is not None and (name, arity) in self.listened and not is_of_wait(name):
+        if self.log is not None and self.is_logged((name, arity)):
             self.log.add(start, end, self.state.current)
 
     def insert(self, rule: str | Rule) -> str:
@@ -406,7 +411,9 @@ class RuleSet:
         if self.settings.corrects:
             refused += refuse_effects(Tree((*self.program.tree.items, parsed)), self.settings)
         read = self.processors.keys() | {(e.name, len(e.args)) for rule in added for e in events_in(rule.pattern)}
-        if any((rule.head.name, len(rule.head.args)) in read for rule in added):  # else they are in no cycle
+        base = self.compiler.base
+        asks = base.levels or base.stages or most_levels(added) or most_stages(added)  # what is missing, if anything
+        if asks and any((rule.head.name, len(rule.head.args)) in read for rule in added):  # else they are in no cycle
             refused += find_cycles([*(each for _, each in self.rules), *added], relations(self.settings.relations))
         if refused:
             raise ProgramError(*refused)
@@ -540,9 +547,7 @@ class RuleSet:
         if self.log is None:
             self.memory.pop("log", None)
         for key in [k for k in self.memory if k != "log" and k[0] not in live]:
-            dropped = self.memory.pop(key)
-            if isinstance(dropped, Waiter | Unmatched):
-                dropped.alive = False
+            end_timers(self.memory.pop(key))
 
     def waiting(self) -> int:
         """Return how many instances wait in the stores of joins."""

@@ -151,8 +151,14 @@ class RunLoop:
             if kind.reported:
                 out.append(raw)
             if kind.feeds is not None:
+                if self.rules.numbered:
+                    self.number(raw, kind)
                 kind.feeds(raw)
-        self.settle_queue(out, made + len(batch))
+        if self.rules.numbered:
+            self.made = made + len(batch)
+            self.settle(out)
+        else:
+            self.settle_queue(out, made + len(batch))
         return tuple([new_event(Event, raw) for raw in out])
 
     def settle_reacting(self) -> tuple[Event, ...]:
@@ -179,6 +185,13 @@ class RunLoop:
         self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
 
+    def settle_due(self, out: list[Raw]) -> None:
+        """Process what a step has caused that fell due, without reactions; what it makes is counted."""
+        if self.rules.numbered:
+            self.settle(out)
+        else:
+            self.made = self.settle_queue(out, self.made)
+
     def settle_queue(self, out: list[Raw], made: int = 0) -> int:
         """Process what is queued, of rules that tell no event from another; return how many events were made."""
         queue, most = self.state.queue, self.most
@@ -202,10 +215,11 @@ class RunLoop:
                     made += follow(raw, out)
         return made
 
-    def settle_numbered(self) -> tuple[Event, ...]:
-        """Process what generated code has queued, where events are told apart; return what is reported."""
+    def settle_numbered(self, made: int = 0) -> tuple[Event, ...]:
+        """Do as `settle_now`, where events are told apart."""
         out: list[Raw] = []
         self.count_anew()
+        self.made = made
         self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
 

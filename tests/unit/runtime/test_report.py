@@ -401,3 +401,10 @@ def test_rules_that_listen_to_what_should_not_happen_are_silent() -> None:
     list(engine.run([("order", 1, 0), ("shipped", 1, 5)]))
     engine.close()
     assert [silent.rules for silent in engine.report().silent] == [("other",)]
+
+
+def test_alternatives_that_came_before_their_rule_are_not_missed() -> None:
+    engine = etalis.compile("m(X) <- a(0, X).").engine()
+    engine.push("a", 1, 2, at=1)
+    engine.insert_rule("late rule: n(X) <- a(X, _) or a(_, X).")
+    assert "rule late" not in str(engine.report())

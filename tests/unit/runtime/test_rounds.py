@@ -92,6 +92,28 @@ def test_a_long_chain_goes_on_where_a_text_ends() -> None:
     assert len(engine.code().split("\n# follow ")[1:]) == -(-(rules - 1) // 24)
 
 
+def test_what_nobody_reads_or_reports_is_not_queued() -> None:
+    engine = engine_of("c(X) <- a(X) where X > 1.\nprint_trigger(d/1).")
+    assert engine.push("a", 1, at=0) == engine.push("a", 2, at=1) == ()
+    text = engine.code().split("\n# push\n")[1]
+    assert "kind c/1 of rule 1" in text
+    assert "settle" not in text
+
+
+def test_events_that_are_told_apart_are_numbered_in_rounds() -> None:
+    text = r"""
+        b(X) <- a(X) where X > 0.   e(X) <- a(X).   odd(X) <- e(X) where X mod 2 =:= 1.
+        pair(X, Y) <- b(X) seq b(Y) where X \= Y.
+    """
+    values = (1, 1, 2, 0, 2, 3)
+    found = []
+    for at in (float, lambda t: (t, t)):  # in line, and by the run loop
+        engine = etalis.compile(text).engine(policy="snoop_recent")
+        found.append(shown([event for t, x in enumerate(values) for event in engine.push("a", x, at=at(t))]))
+    assert found[0] == found[1]
+    assert [text for text in found[0] if "pair" in text] == ["pair(1, 2) [1, 2]", "pair(2, 3) [4, 5]"]
+
+
 def test_what_recurs_ends_where_its_condition_does() -> None:
     engine = engine_of("e(Y) <- a(X) where Y is X + 1. f(X) <- e(X) where X < 9. e(Y) <- f(X) where Y is X + 1.")
     assert [event.args for event in engine.push("a", 6, at=0) if event.name == "e"] == [(7,), (8,), (9,)]

@@ -14,7 +14,8 @@ import numpy as np
 from etalis.columnar.data.columns import Column, Integers, concat, constant, fit, from_values
 from etalis.columnar.data.flat import type_of
 from etalis.columnar.data.instances import ColumnBlock, Instances
-from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence, equal_values, in_turn
+from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence, in_turn
+from etalis.columnar.operators.constant_places import equal_values
 from etalis.columnar.operators.join import JoinOperator
 from etalis.columnar.operators.running_total import RunningTotal
 from etalis.columnar.operators.sliding_total import SlidingTotal

@@ -16,9 +16,10 @@ import numpy as np
 
 from etalis.columnar.clock import Clock, moved
 from etalis.columnar.conditions.judge import Judge
-from etalis.columnar.data.columns import Column, Flags, Integers, at_either, constant, from_values, key_rows, nulls
+from etalis.columnar.data.columns import Column, Flags, Integers, at_either, from_values, key_rows, nulls
 from etalis.columnar.data.instances import ColumnBlock, Instances, Picked, nothing, stack, stack_blocks
 from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex, merge
+from etalis.columnar.operators.constant_places import ConstantPlaces, equal_to, equal_values
 from etalis.columnar.operators.terms import is_compound, match_terms
 from etalis.columnar.row_numbers import is_row, padded
 from etalis.data.values import Value
@@ -42,6 +43,23 @@ class EventRows:
     end: Integers
     columns: Sequence[Column]
     numbers: Sequence[Integers] = ()
+    constants: dict[int, ConstantPlaces] = field(default_factory=dict, compare=False)
+
+    def cells(self, place: int, rows: Integers | None) -> Column:
+        """Return the values of an attribute, at some rows or at all of them."""
+        if rows is None:
+            return self.columns[place]
+        if isinstance(self.columns, Picked):
+            return self.columns.whole[place].take(self.columns.rows[rows]).filled()
+        return self.columns[place].take(rows)
+
+    def constant(self, place: int, value: Value, rows: Integers | None) -> Integers:
+        """Return the rows, of some or of all, at which an attribute has a value."""
+        if rows is not None:
+            return rows[equal_to(self.cells(place, rows), value)]
+        if place not in self.constants:
+            self.constants[place] = ConstantPlaces(self.columns[place])
+        return self.constants[place].find(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +85,11 @@ class ColumnOperator(ABC):
         """Return the instances that a batch completes."""
 
 
+def _among(rows: Integers | None, some: Integers) -> Integers:
+    """Return some of several rows; None: of all."""
+    return some if rows is None else rows[some]
+
+
 class SourceOperator(ColumnOperator):
     """Events of one kind whose attributes match."""
 
@@ -83,29 +106,28 @@ class SourceOperator(ColumnOperator):
         if rows is None:
             return nothing(self.types)
         named: dict[str, int] = {}
-        kept: Flags | None = None
+        kept: Integers | None = None
         for place, arg in enumerate(self.args):
             match arg:
                 case Var(name=name) if name not in named:
                     named[name] = place
-                    continue
                 case Var(name=name):
-                    fits = equal_values(rows.columns[place], rows.columns[named[name]])
+                    several = rows.cells(place, kept), rows.cells(named[name], kept)
+                    kept = _among(kept, np.flatnonzero(equal_values(*several)))
                 case Const(value=value):
-                    fits = equal_to(rows.columns[place], value)
+                    kept = rows.constant(place, value, kept)
                 case _:
-                    continue  # terms come last, when all other variables have a value
-            kept = fits if kept is None else kept & fits
+                    pass  # terms come last, when all other variables have a value
         columns, at = rows.columns, None
         if isinstance(rows.columns, Picked):
             columns, at = rows.columns.whole, rows.columns.rows
         block = ColumnBlock({name: columns[place] for name, place in named.items()}, at)
         found = Instances(rows.turn, rows.start, rows.end, (block, *self._numbers(rows)))
-        rest = np.arange(len(found)) if kept is None else np.flatnonzero(kept)
         if not self.terms:
-            return found if kept is None else found.take(rest)
+            return found if kept is None else found.take(kept)
+        rest = np.arange(len(found)) if kept is None else kept
         found = found.take(rest)
-        pairs = [(term, rows.columns[place].take(rest)) for place, term in self.terms.items()]
+        pairs = [(term, rows.cells(place, rest)) for place, term in self.terms.items()]
         alike, bound = match_terms(pairs, {name: found.column(name) for name in named}, self.types)
         return found.take(alike).with_columns(bound)
 
@@ -113,19 +135,6 @@ class SourceOperator(ColumnOperator):
         """Return the rows that events are made of, if somebody asks for them."""
         numbers = padded(rows.numbers, len(self.rows), len(rows.turn))
         return (ColumnBlock({v: Column("int", n) for v, n in zip(self.rows, numbers, strict=True)}),) * bool(self.rows)
-
-
-def equal_to(column: Column, value: Value) -> Flags:
-    """Tell where a value stands in a column."""
-    if column.type == "string" and isinstance(value, str):
-        return column.equals(value)
-    return equal_values(column, constant(value, len(column)))
-
-
-def equal_values(a: Column, b: Column) -> Flags:
-    """Tell where two columns have equal values."""
-    x, y = key_rows([[a], [b]], [len(a), len(b)])
-    return (x == y).all(axis=1)
 
 
 class TestSequence:

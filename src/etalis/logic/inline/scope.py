@@ -57,6 +57,7 @@ class Compilation:
         self._names: dict[int, str] = {}
         self.fresh = 0
         self.nodes = 0
+        self.notes = ""  # the name of the list of what functions of the host returned
         self.times: Mapping[str, Operand] = {}
         self.between: Callable[[int, int], Any] | None = None  # the seconds between two moments
         self.stands: dict[tuple[Any, str], None] | None = None  # what somebody else sees to that it stands

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from etalis.plan import algebra as p
 from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.rule_code import Names, RuleCode
-from etalis.runtime.codegen.source import Code
+from etalis.runtime.codegen.source import CandidateLoop, Code
 from etalis.runtime.operators.base import Emit
 
 Deliver = Callable[[Code, Wired, Names, str, str], None]  # writes that a match is handed to all readers of an entry
+
+
+def multiplies_leaf(entry: Wired) -> bool:
+    """Tell whether an entry multiplies events as they come, so that each event makes one list of matches."""
+    return isinstance(entry.node, p.Filter) and isinstance(entry.node.child, p.Source)
 
 
 class Emission:
@@ -31,6 +37,28 @@ class Emission:
             self.multiplied(code, entry, passing, names, t1, t2)
 
     def multiplied(self, code: Code, entry: Wired, passing: Passing, names: Names, t1: str, t2: str) -> None:
+        """Write the loop over the solutions of a condition that multiplies, the actions, and the handing on."""
+        plain = code.loop is None and code.collects is None and not passing.actions
+        if plain and passing.loops and self.base.heads.may_gather(entry):
+            self._gathered(code, entry, passing, names, t1, t2)
+        else:
+            self._one_by_one(code, entry, passing, names, t1, t2)
+
+    def _gathered(self, code: Code, entry: Wired, passing: Passing, names: Names, t1: str, t2: str) -> None:
+        """Make the events of all solutions in one pass; then see which are new, and put them in order."""
+        top, rounds = len(code.lines), code.rounds
+        code.loop = loop = CandidateLoop((), t2)
+        loop.gathers = True
+        self._one_by_one(code, entry, passing, names, t1, t2)
+        code.loop = None
+        if not multiplies_leaf(entry):
+            code.rounds = None  # there may be several such lists
+        for found, kinds in loop.found.items():
+            code.insert(top, f"{found} = []")
+            self.base.heads.note_gathered(code, found, kinds, f"len({found}) == 1", [], t2)
+        code.rounds = rounds
+
+    def _one_by_one(self, code: Code, entry: Wired, passing: Passing, names: Names, t1: str, t2: str) -> None:
         depth = code.depth
         for solutions, outputs in passing.loops:
             row = code.fresh("o")

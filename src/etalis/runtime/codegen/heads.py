@@ -11,15 +11,18 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from etalis.data.values import Value
 from etalis.language import syntax as s
 from etalis.language.ground_terms import variables
 from etalis.plan.bindings import sure as firm
 from etalis.plan.named_attributes import name_attributes
-from etalis.runtime.codegen.conditions import Conditions
+from etalis.runtime.codegen.conditions import Conditions, to_moment
+from etalis.runtime.codegen.deadlines.timer import write_timer
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.ropes import shape_of, slots_of
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import build
+from etalis.runtime.deadlines.timers import ALARMS
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Made, Numbering, Raw, Reported, State, of_kind
 from etalis.runtime.triggers import find_raised, find_reported
@@ -249,9 +252,26 @@ class Heads:
         t2: str,
     ) -> None:
         ring = self.alarm(rule, alarm)
+        after = None if not isinstance(alarm.when, s.Const) else _delay(alarm.kind, alarm.when.value)
+        if after is not None:
+            due = code.fresh("d")
+            code(f"{due} = {t2} + {code.constant(after)}")
+            lane = self.state.timers.lane(after, ring.level, ALARMS)
+            payload = f"({''.join(f'{a}, ' for a in args)}{due},)"
+            write_timer(code, self.state, lane, due, code.constant(NEVER), ring, 0, payload, is_parted=True)
+            return
         when = build(code, alarm.when, names, sure)
         flat = "".join(f", {a}" for a in args)
         code(f"{code.constant(ring.set)}({t2}, {when}{flat})")
+
+    def ring(self, rule: PlannedRule) -> Ring:
+        """Return what rings for a rule that sets alarms."""
+        assert rule.head.alarm is not None
+        return self.alarm(rule, rule.head.alarm)
+
+    def write_due(self, code: Code, rule: PlannedRule, payload: str, t: str) -> None:
+        """Write that an alarm rings, unless an event like that has been made at this moment."""
+        self._derive(code, [self.kind(rule)], [f"*{payload}[:-1]"], t, t)
 
     def alarm(self, rule: PlannedRule, alarm: s.Alarm) -> Ring:
         """Return what rings for a rule; kept while the rule lives."""
@@ -261,6 +281,15 @@ class Heads:
             ring.record, ring.derivations = self.record, self.derivations
             self.rings[rule.number] = ring
         return self.rings[rule.number]
+
+
+def _delay(form: str, when: Value) -> int | None:
+    """Return how long after its cause an alarm rings; None where that is an error, or no delay."""
+    try:
+        after = to_moment(when)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return after if form == "after" and after > 0 else None
 
 
 class Ring:

@@ -15,7 +15,8 @@ from typing import Any, Protocol, TypeAlias
 NEVER = 1 << 200
 STAGE = 1 << 59  # more than any two times are apart; a time as many stages back as there may be has 64 bits
 LEVELS = 48  # bits of a timer's sequence below its level
-MOST_LANES = 4  # a heap finds the first of many sooner
+MOST_LANES = 8  # a heap finds the first of many sooner
+ALARMS = -1  # in the place of a stage: of what is due so long after it was set, and told from nothing else then
 PENDING = "pending"
 
 

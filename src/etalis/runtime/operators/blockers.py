@@ -193,8 +193,12 @@ class EventLog:
         """Note one event."""
         self.items.append((start, end, number))
         if len(self.items) > self.trim_at:
-            self.expire(end)
-            self.trim_at = max(LEAST_TRIM, 2 * len(self.items))
+            self.trim(end)
+
+    def trim(self, now: int) -> None:
+        """Let go what can disturb nothing any more, and say when to look again."""
+        self.expire(now)
+        self.trim_at = max(LEAST_TRIM, 2 * len(self.items))
 
     def expire(self, now: int) -> None:
         """Let go what can disturb nothing that ends at a moment or later."""

@@ -113,7 +113,8 @@ class SilenceSearch:
                 missing = [why for why in found if why is not None]
                 return self._union(missing) if len(found) - len(missing) < node.count else self._operator(entry, node)
             case p.Union():
-                return self._union([why for why in found if why is not None])
+                missing = [why for why in found if why is not None]
+                return self._union(missing) if missing else None  # all came before the rule did
             case p.Join(alone="left" | "right" as alone):
                 return found[0 if alone == "left" else 1] or self._alone(node)
             case p.Join() | p.Filter() | p.Repetition() | p.Fold() | p.Deadline():

@@ -1,9 +1,8 @@
-"""What falls due before an event, in generated code: absences that are decided, and instances without a partner.
+"""What falls due before an event, in generated code: absences that are decided, alarms, instances without a partner.
 
-All that is due is taken in one loop, in order; what sets a timer is written into it. Where nothing follows from the
-matches they are gathered, else they are settled step by step. What the loop does not know (alarms, rules that are gone)
-it leaves to the run loop. Law: what is due at one moment since one moment is one step, of which the matches are one
-round.
+All that is due is taken in one loop, in order; what few operators do is written into it. Where nothing follows from the
+matches they are gathered, else they are settled step by step. Law: what is due at one moment since one moment is one
+step, of which the matches are one round; within a step what falls due decides nothing about the rest of it.
 """
 
 from __future__ import annotations
@@ -17,11 +16,10 @@ from etalis.plan import algebra as p
 from etalis.runtime.codegen.fast_path.matches import EventOffer
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.deadlines.unmatched import Unmatched
-from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import NEVER, Raw, sort_round
+from etalis.temporal.event import Event, new_event
 
 MOST_OWNERS = 8  # whose code stands in one loop
 NOTHING = (NEVER, 0, 0, None, (), None)  # what is due where nothing is
@@ -29,122 +27,153 @@ NOTHING = (NEVER, 0, 0, None, (), None)  # what is due where nothing is
 
 def write_lapse(rules: RuleSet, run_loop: RunLoop, offer: EventOffer) -> Callable[[int], Any]:
     """Return the function that lets pass what is due before a moment, and returns what is reported."""
-    entries = _owners(rules)
-    if entries is None:
+    if not _is_exact(rules):
         return run_loop.reach_now
-    return Lapse(rules, run_loop, entries, gathers=all(_is_reported(rules, offer, entry) for entry in entries)).write()
+    entries, alarms = [e for e in rules.wiring.entries if p.falls_due(e.node)], _alarms(rules)
+    if not 0 < len(entries) + len(alarms) <= MOST_OWNERS:
+        return Lapse(rules, run_loop, [], [], gathers=False).write()
+    gathers = not rules.numbered and rules.record is None and all(_is_reported(rules, offer, e) for e in entries)
+    gathers = gathers and all(rules.heads.is_lone(rule) and _is_plain(offer, rule) for rule in alarms)
+    return Lapse(rules, run_loop, entries, alarms, gathers=gathers).write()
 
 
 class Lapse:
-    """Writes the loop over what is due of some entries; it `gathers` their matches where nothing follows from these."""
+    """Writes the loop over what is due; what is done for `entries` and `alarms` is in line, others do it themselves.
 
-    def __init__(self, rules: RuleSet, run_loop: RunLoop, entries: list[Wired], *, gathers: bool) -> None:
-        self.rules, self.run_loop, self.entries, self.gathers = rules, run_loop, entries, gathers
+    It `gathers` matches where all that is done with them is to report them.
+    """
+
+    def __init__(
+        self, rules: RuleSet, run_loop: RunLoop, entries: list[Wired], alarms: list[PlannedRule], *, gathers: bool
+    ) -> None:
+        self.rules, self.run_loop, self.gathers = rules, run_loop, gathers
+        self.entries, self.alarms = entries, alarms
         self.timers, self.compiler = rules.state.timers, rules.compiler
-        self.report = run_loop.report
         self.code = Code(["t"])
+        self.lanes = list(map(self.code.constant, self.timers.lanes))
+        self.heap = self.code.constant(self.timers.heap)
+        self.general = f"{self.code.constant(run_loop.reach_now)}(t)"
+        self.reported = f"{self.code.constant(run_loop.report)}(found)"
 
     def write(self) -> Callable[[int], Any]:
         """Return the function."""
-        owners = [self._owner(entry) for entry in self.entries]
-        code, timers, lanes = self.code, self.code.constant(self.timers), list(self.timers.lanes)
+        code, known = self.code, f"len({self.code.constant(self.timers.lanes)}) == {len(self.lanes)}"
+        with code.block(f"if not ({known}{f' and not {self.heap}' if self._is_simple else ''}):"):
+            code(f"return {self.general}")
         code.add(["found = []", "due = since = None"])
-        code("begin = 0" if self.gathers else "made = 0")
-        clock = f"{code.constant(self.rules.state)}.clock"
-        general = f"{code.constant(self.run_loop.reach_now)}(t)"
-        others = f"len({code.constant(self.timers.lanes)}) > {len(lanes)}"
-        if len(lanes) == 1 and self._all_in_lanes():
-            others = f"{code.constant(self.timers.heap)} or {others}"
-        with code.block(f"if {others}:"):
-            code(f"return {general}")
-        reported = f"{code.constant(self.report)}(found)"
+        code("begin = 0" if self.gathers else f"{code.constant(self.run_loop)}.made = 0")
         with code.block("while True:"):
-            if len(lanes) == 1 and self._all_in_lanes():
-                source = code.constant(lanes[0])
-                nothing = code.constant(NOTHING)
-                code(f"(ends, back, _, whose, place, _) = {source}[0] if {source} else {nothing}")
-            else:
-                source = "source"
-                self._write_first(list(map(code.constant, lanes)))
-                code("(ends, back, _, whose, place, _) = first")
+            source = self._write_first()
             if not self.gathers:
                 self._write_settling()
             with code.block("if ends >= t:"):
                 code("break")
-            for number, (entry, owner) in enumerate(zip(self.entries, owners, strict=True)):
-                with code.block(f"{'el' if number else ''}if whose is {code.constant(owner)}:"):
-                    code(f"{source}.popleft()")
-                    if self.rules.watched or not self.gathers:
-                        code(f"if {clock} < ends: {clock} = ends")
-                    self._write_due(entry, owner)
-            with code.block("else:"):  # the run loop knows
-                self._write_end_of_step()
-                code(f"{timers}.due = ends")
-                code(f"return ({reported} + {general}) if found else {general}")
+            code.collects = "found" if self.gathers else None
+            for entry in self.entries:
+                with code.block(f"if whose is {code.constant(self._owner(entry))}:"):
+                    self._write_pop(source)
+                    self._write_due(entry)
+                    code("continue")
+            for rule in self.alarms:
+                with code.block(f"if whose is {code.constant(self.rules.heads.ring(rule))}:"):
+                    self._write_pop(source)
+                    self._write_step()
+                    self.rules.heads.write_due(code, rule, "place", "ends")
+                    code("continue")
+            self._write_other(source)
+        code(f"{code.constant(self.timers)}.due = ends")
+        with code.block("if not found:"):
+            code("return ()")
+        with code.block("if len(found) == 1:"):
+            code(f"return ({code.constant(new_event)}({code.constant(Event)}, found[0]),)")
         self._write_end_of_step()
-        code(f"{timers}.due = ends")
-        code(f"return {reported} if found else ()")
+        code(f"return {self.reported}")
         return self.compiler.base.finish(code, "lapse")
 
-    def _all_in_lanes(self) -> bool:
-        """Tell whether nothing is set in the heap."""
+    @property
+    def _is_simple(self) -> bool:
+        """Whether all timers stand in one lane, unless others are left of rules that are gone."""
         lane = self.compiler.deadlines.lane
-        return all(isinstance(entry.node, p.Deadline) and lane(entry) is not None for entry in self.entries)
+        deadlines = all(isinstance(e.node, p.Deadline) and lane(e) is not None for e in self.entries)
+        return self.gathers and deadlines and not self.alarms and len(self.lanes) == 1
 
-    def _owner(self, entry: Wired) -> Waiter | Unmatched:
-        if isinstance(entry.node, p.Deadline):
-            return self.compiler.deadlines.waiter(entry)
-        return self.compiler.outer.unmatched(entry)
+    def _owner(self, entry: Wired) -> Any:
+        """Return who sets the timers of an entry."""
+        is_absence = isinstance(entry.node, p.Deadline)
+        return self.compiler.deadlines.waiter(entry) if is_absence else self.compiler.outer.unmatched(entry)
 
-    def _write_first(self, lanes: list[str]) -> None:
-        """Write that what is due first is found, among lanes and the heap, and where it stands."""
-        code, heap = self.code, self.code.constant(self.timers.heap)
-        nothing = code.constant(NOTHING)
+    def _write_first(self) -> str:
+        """Write what is due first, and where it stands, of the lanes and the heap; return the name of that."""
+        code, lanes, nothing = self.code, self.lanes, self.code.constant(NOTHING)
+        if self._is_simple:
+            code(f"(ends, back, _, whose, place, _) = {lanes[0]}[0] if {lanes[0]} else {nothing}")
+            return lanes[0]
         code(f"first = {lanes[0]}[0] if {lanes[0]} else {nothing}" if lanes else f"first = {nothing}")
         code(f"source = {lanes[0]}" if lanes else "source = None")
         for lane in lanes[1:]:
             with code.block(f"if {lane} and {lane}[0] < first:"):
                 code.add([f"first = {lane}[0]", f"source = {lane}"])
-        with code.block(f"if {heap} and {heap}[0] < first:"):
-            code.add([f"first = {heap}[0]", f"source = {code.constant(HeapSource(self.timers.heap))}"])
+        with code.block(f"if {self.heap} and {self.heap}[0] < first:"):
+            code.add([f"first = {self.heap}[0]", f"source = {code.constant(HeapSource(self.timers.heap))}"])
+        code("(ends, back, _, whose, place, _) = first")
+        return "source"
 
     def _write_settling(self) -> None:
         """Write that what a step has caused is settled before the next one."""
-        code, state = self.code, self.rules.state
-        with code.block(f"if {code.constant(state.queue)} and (ends != due or back != since):"):
-            code(f"made = {code.constant(self.run_loop.settle_queue)}(found, made)")
+        code = self.code
+        with code.block(f"if {code.constant(self.rules.state.queue)} and (ends != due or back != since):"):
+            code(f"{code.constant(self.run_loop.settle_due)}(found)")
             code("continue")
 
-    def _write_due(self, entry: Wired, owner: Waiter | Unmatched) -> None:
+    def _write_pop(self, source: str) -> None:
+        """Write that what is due first is taken out, and that time reaches its moment, where that is seen."""
+        code, clock = self.code, f"{self.code.constant(self.rules.state)}.clock"
+        code(f"{source}.popleft()")
+        if self.rules.watched or not self.gathers:
+            code(f"if {clock} < ends: {clock} = ends")
+
+    def _write_due(self, entry: Wired) -> None:
         """Write that an instance whose time has come is handed on, if it has no partner or nothing has blocked it."""
         code = self.code
-        if isinstance(owner, Waiter):
+        if isinstance(entry.node, p.Deadline):
             self.compiler.deadlines.write_due(code, entry, "place", "ends", self._write_step)
             return
         code("(q, y) = place")
-        with code.block(f"if {code.constant(owner.met)}.pop(id(y), None) is None:"):
+        with code.block(f"if {code.constant(self._owner(entry).met)}.pop(id(y), None) is None:"):
             self._write_step()
             self.compiler.outer.write_due(code, entry, "q", "y", "ends")
+
+    def _write_other(self, source: str) -> None:
+        """Write what is done where others have set a timer: very many, or rules that are gone."""
+        code = self.code
+        if self.gathers:
+            self._write_end_of_step()
+            code(f"{code.constant(self.timers)}.due = ends")
+            code(f"return ({self.reported} + {self.general}) if found else {self.general}")
+            return
+        self._write_pop(source)
+        with code.block("if whose.stands(place):"):
+            self._write_step()
+            code("whose.fire(place)")
 
     def _write_step(self) -> None:
         """Write what comes before a match: the end of the step before, if it is of another one."""
         code = self.code
         with code.block("if back != since or ends != due:"):
-            if self.gathers:
-                self._write_end_of_step()
-                code("(due, since, begin) = (ends, back, len(found))")
-            else:
-                code("(due, since) = (ends, back)")
-        code.collects = "found" if self.gathers else None
+            self._write_end_of_step()
+            code.add(["(due, since) = (ends, back)", *(["begin = count"] if self.gathers else [])])
+        if self.rules.numbered:
+            code(f"{code.constant(self.rules.state)}.current += 1")
 
     def _write_end_of_step(self) -> None:
-        """Write that the events of a step are put in the order of a round, and counted."""
+        """Write that the events of a step that are gathered are put in the order of a round, and counted."""
         code = self.code
         if self.gathers:
-            with code.block("if len(found) > begin + 1:"):
+            code("count = len(found)")
+            with code.block("if count > begin + 1:"):
                 code(f"{code.constant(_sort_step)}(found, begin)")
-            with code.block(f"if len(found) > {code.constant(self.run_loop.most)}:"):
-                code(f"{code.constant(self.report)}(found)")
+            with code.block(f"if count > {code.constant(self.run_loop.most)}:"):
+                code(self.reported)
 
 
 class HeapSource:
@@ -167,23 +196,30 @@ def _sort_step(found: list[Raw], begin: int) -> None:
     found[begin:] = step
 
 
-def _owners(rules: RuleSet) -> list[Wired] | None:
-    """Return the entries that set timers, if the loop can do all that is due of them."""
-    entries = [entry for entry in rules.wiring.entries if p.falls_due(entry.node)]
-    joins = sum(isinstance(entry.node, p.Join) for entry in entries)
-    alarms = any(planned.head.alarm is not None for planned, _ in rules.rules)
-    told = rules.record is not None or rules.heads.derivations is not None
-    if alarms or told or rules.numbered or rules.reacts or not 0 < len(entries) <= MOST_OWNERS:
-        return None
-    return entries if not joins or len(entries) == 1 else None  # of levels, each is a step of its own
+def _is_exact(rules: RuleSet) -> bool:
+    """Tell whether all that is due can be taken one after the other, without a look at the others of its step."""
+    entries = rules.wiring.entries
+    joins = sum(isinstance(entry.node, p.Join) for entry in entries if p.falls_due(entry.node))
+    others = joins < sum(p.falls_due(entry.node) for entry in entries) or bool(_alarms(rules))
+    acts = any(planned.head.actions for planned, _ in rules.rules)
+    acts = acts or any(isinstance(test, p.Action) for entry in entries for test in p.tests(entry.node))
+    asks = any(isinstance(entry.node, p.Deadline) and entry.node.conditions for entry in entries)
+    if rules.reacts or rules.heads.derivations is not None or (acts and asks):
+        return False
+    return not joins or (joins == 1 and not others)  # of levels, each is a step of its own
+
+
+def _alarms(rules: RuleSet) -> list[PlannedRule]:
+    """Return the rules that set alarms."""
+    return [planned for planned, _ in rules.rules if planned.head.alarm is not None]
 
 
 def _is_reported(rules: RuleSet, offer: EventOffer, entry: Wired) -> bool:
     """Tell whether all that is done with the matches of an entry is to report them."""
     heads: list[PlannedRule] = [reader.target for reader in entry.readers if reader.kind == "head"]
-    return rules.heads.may_gather(entry) and not any(map(offer.follows, heads)) and all(map(_is_flat, heads))
+    return rules.heads.may_gather(entry) and all(_is_plain(offer, rule) for rule in heads)
 
 
-def _is_flat(rule: PlannedRule) -> bool:
-    """Tell whether a head makes no terms, which might be nested too deep."""
-    return all(isinstance(arg, s.Var | s.Const) for arg in rule.head.event.args)
+def _is_plain(offer: EventOffer, rule: PlannedRule) -> bool:
+    """Tell whether the events of a rule are only reported, and hold no terms, which might be nested too deep."""
+    return not offer.follows(rule) and all(isinstance(arg, s.Var | s.Const) for arg in rule.head.event.args)

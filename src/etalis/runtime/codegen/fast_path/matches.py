@@ -14,6 +14,7 @@ from etalis.plan import algebra as p
 from etalis.plan.bindings import NodeShape
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.compile import Compiler
+from etalis.runtime.codegen.emission import multiplies_leaf
 from etalis.runtime.codegen.fast_path.indexed import IndexedOffer
 from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
 from etalis.runtime.codegen.fast_path.rounds import MOST_LEAVES, Rounds, multiplies
@@ -75,7 +76,7 @@ class EventOffer:
         code.on_made = self._offer_to_reactions if is_one and following else None
         code.turn = code.fresh("u") if is_one and self._reactions_of(heads, following) == 1 else None
         code.has_turn = False
-        gathers = is_last and not any(map(_repeats, leaves))
+        gathers = is_last and not any(map(self._repeats, leaves))
         code.rounds, code.queues = ([] if gathers else None), False
         self.offer(code, kind)
         turn = code.turn if code.has_turn else None
@@ -115,8 +116,11 @@ class EventOffer:
     def offer(self, code: Code, kind: Kind, args: Sequence[str] | None = None, t1: str = "t") -> None:
         """Write that an event is offered to the leaves of its kind, or counted as one that no rule reads."""
         parameters, process = places(kind[1]) if args is None else args, self.rules.processors.get(kind)
-        if self.rules.log is not None:
-            code(f"{code.constant(self.rules.log_event)}({code.constant(kind[0])}, {kind[1]}, t, t)")
+        if self.rules.log is not None and self.rules.is_logged(kind):
+            log, items = code.constant(self.rules.log), code.constant(self.rules.log.items)
+            code(f"{items}.append((t, t, {code.constant(self.rules.state)}.current))")
+            with code.block(f"if {code.constant(len)}({items}) > {log}.trim_at:"):
+                code(f"{log}.trim(t)")
         if process is None:
             code(f"{code.constant(self.rules.evidence.unread)}[{code.constant(kind)}] += 1")
         elif args is not None or self.is_written(kind):
@@ -175,6 +179,17 @@ class EventOffer:
                     seen.add(id(reader.target))
                     waiting.append(reader.target)
         return found
+
+    def _repeats(self, entry: Wired) -> bool:
+        """Tell whether an event makes several matches of a single one, each of which would gather a list of its own."""
+        for reader in entry.readers:
+            target = reader.target
+            if reader.kind == "head" or not isinstance(target.node, p.Filter | p.Union):
+                continue
+            is_one = multiplies_leaf(target) and self.rules.heads.may_gather(target)
+            if (multiplies(p.tests(target.node)) and not is_one) or self._repeats(target):
+                return True
+        return False
 
     def follows(self, rule: PlannedRule) -> bool:
         """Tell whether anything is done with the events of a rule but to report them; reactions come afterwards."""
@@ -236,13 +251,6 @@ def _only_waits(compiler: Compiler, entry: Wired) -> bool:
 def _counts_from(left: p.Node | None, reader: WiredReader) -> bool:
     """Tell whether what a reader takes is what a repetition counts after."""
     return left is not None and reader.place == 0
-
-
-def _repeats(entry: Wired) -> bool:
-    """Tell whether an event makes several matches of a single one, each of which would gather a list of its own."""
-    targets = [reader.target for reader in entry.readers if reader.kind != "head"]
-    several = [target for target in targets if isinstance(target.node, p.Filter | p.Union)]
-    return any(multiplies(p.tests(target.node)) or _repeats(target) for target in several)
 
 
 def _ends_there(compiler: Compiler, leaf: Wired) -> bool:

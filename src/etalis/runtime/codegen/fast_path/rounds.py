@@ -46,11 +46,13 @@ class Rounds:
         self.rules = rules = offer.rules
         self.compiler = offer.compiler
         self.most = min(run_loop.most, MOST_ROUNDS)
-        self.settle, self.settle_kinds = run_loop.settle_now, run_loop.settle_kinds
-        self.is_plain = not (rules.numbered or rules.reacts) and rules.log is None
+        self.settle = run_loop.settle_numbered if rules.numbered else run_loop.settle_now
+        self.settle_kinds = run_loop.settle_kinds
+        self.is_plain = not rules.reacts and rules.log is None
         self.room = 0
+        may_follow = self.is_plain and not rules.numbered
         for kind in rules.heads.kinds.values():
-            kind.follow = partial(self._follow_first, kind) if self.is_plain and kind.feeds is not None else None
+            kind.follow = partial(self._follow_first, kind) if may_follow and kind.feeds is not None else None
 
     def are_followed(self, kind: Kind) -> bool:
         """Tell whether what events of a kind cause is followed in line, which rules do not make themselves."""
@@ -168,6 +170,8 @@ class Rounds:
             self._end(output, after)
             return
         around, code.rope = code.rope, name
+        if self.rules.numbered:
+            code(f"{code.constant(self.rules.state)}.current += 1")
         args = self._read(output, name, kind)
         self._arrive(output, kind, args, "t" if name in code.instants else f"{name}s", after)
         code.rope = around
@@ -217,7 +221,9 @@ class Rounds:
         return bool(leaves) and len(leaves) <= MOST_KEPT and written and kind not in self.compiler.indexes
 
     def _follows_any(self, kind: Kind) -> bool:
-        return any(rule.head.kind in self.rules.processors for rule in self._kept_rules(kind))
+        """Tell whether something else is done with what an event makes than to report it."""
+        rules, heads = self._kept_rules(kind), self.rules.heads
+        return any(rule.head.kind in self.rules.processors or not heads.kind(rule).reported for rule in rules)
 
     def _kept_rules(self, kind: Kind) -> list[PlannedRule]:
         """Return the rules of which an event makes one match at most, whose events can be followed in line."""

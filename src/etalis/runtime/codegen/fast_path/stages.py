@@ -75,8 +75,8 @@ class FastPath:
 
     @property
     def counts_unread(self) -> bool:
-        """Whether an event that no rule reads is counted, and no more: nothing is isolated, which it may disturb."""
-        return self.in_turn and not self.core.strict and self.rules.log is None
+        """Whether an event that no rule reads is counted, and no more than noted for what it may disturb."""
+        return self.in_turn and not self.core.strict
 
     def is_plain(self) -> bool:
         """Tell whether the fast path is exact for this rule set."""
@@ -203,6 +203,8 @@ class FastPath:
                 code("break")
             with code.block("else:"):
                 self._begin(source)
+                if self.rules.log is not None:
+                    code(f"{code.constant(self.rules.log_event)}(name, {arity}, t, t)")
                 code(f"{code.constant(self.rules.evidence.unread)}[name, {arity}] += 1")
                 if self.passes_time and not isinstance(source, CallInput):
                     with code.block("if due:"):
