@@ -144,6 +144,15 @@ def test_cost_does_not_grow_with_the_number_of_elements(policy: str) -> None:
     assert costs[1] < 1.2 * costs[0]
 
 
+def test_what_has_been_consumed_is_forgotten() -> None:
+    engine = etalis.compile("d(K) <- a(K) seq b(K) star_times seq c(K).").engine(policy="chronological")
+    for key in range(5000):
+        for at, name in enumerate("abbc", 4 * key):
+            engine.push(name, key, at=at)
+    (repeater,) = operators(engine)
+    assert len(repeater.lefts.groups) < 2000
+
+
 def operators(engine: Engine) -> Iterator[Any]:
     memory = engine.core.rules.memory
     return (part for part in memory.values() if isinstance(part, Repeater | Runner))

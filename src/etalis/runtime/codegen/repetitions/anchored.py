@@ -12,7 +12,7 @@ from etalis.runtime.codegen.aggregates.results import OtherOperators
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.repetitions.shape import WrittenRepetition
-from etalis.runtime.codegen.repetitions.tokens import write_token
+from etalis.runtime.codegen.repetitions.tokens import write_sweep, write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.repetition import waiting
@@ -56,6 +56,8 @@ class AnchoredCode:
         newest = self.shape.node.policy.keep == "newest"
         with code.block(f"if {group} is None:"):
             code(f"{self.groups}[{key}] = [{one}]")
+            if self.shape.goes:
+                write_sweep(code, self.repeater, self.groups)
         if newest and t1 == t2:  # nothing that waits ends after an instant, or starts after it
             with code.block("else:"):
                 code(f"{self.groups}[{key}] = [{one}]")
