@@ -197,7 +197,6 @@ class CompiledProgram:
         settings(self.tree, {"event_consumption_policy": policy})
         return replace(self.settings, policy=policy)
 
-    @uncollected()
     def plans(self, policy: str | None = None, *, parts: bool = False) -> tuple[p.Head, ...]:
         """Return the plans of the rules, which are made once; with `parts` they keep the inputs' numbers."""
         wanted = self.settings_under(policy), parts
