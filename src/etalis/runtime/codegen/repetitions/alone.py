@@ -9,7 +9,7 @@ from __future__ import annotations
 from etalis.runtime.codegen.aggregates.results import OtherOperators
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.repetitions.shape import WrittenRepetition
-from etalis.runtime.codegen.repetitions.tokens import write_token
+from etalis.runtime.codegen.repetitions.tokens import write_sweep, write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.operators.repetition.counted import Run
@@ -41,6 +41,8 @@ class AloneCode:
             if most != 1:
                 with code.block(f"if ({group} := {self.runs}.get({key})) is None:"):
                     code(f"{self.runs}[{key}] = [{run}]")
+                    if self.shape.goes:
+                        write_sweep(code, self.runner, self.runs)
                 with code.block("else:"):
                     code(f"{group}.append({run})")
                 if limit:

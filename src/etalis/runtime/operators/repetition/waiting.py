@@ -10,9 +10,10 @@ from typing import Any
 from etalis.runtime.operators.base import Values, rank
 from etalis.runtime.operators.repetition.counted import Left, Run, is_usable
 from etalis.runtime.operators.repetition.runner import keep_started
-from etalis.runtime.operators.store import LONG
+from etalis.runtime.operators.store import LONG, Once
 
 END = attrgetter("end")
+MANY = 1024  # groups, before it is looked at which of them are still needed
 Lefts = dict[Values, Any]  # a list of left sides in order of rank, a long one a deque
 
 
@@ -28,6 +29,26 @@ def shelve(groups: Lefts, key: Values, group: Any, left: Left, newest: bool) -> 
         group.append(left)
     if len(group) >= LONG and type(group) is list:
         groups[key] = deque(group)
+
+
+def is_repeated(group: Any, values: Values, once: Once) -> bool:
+    """Tell whether a left side of the same origin with equal values waits already."""
+    token, count = values[once.token], once.values
+    if token is None:
+        return False
+    origin, plain = token.origin, values[:count]
+    for left in group:
+        other = left.values[once.token]
+        if other is not None and other.origin is origin and left.values[:count] == plain and is_usable(left):
+            return True
+    return False
+
+
+def sweep(groups: dict[Values, Any]) -> int:
+    """Drop the groups of which all has been consumed; return when to look again: when there are twice as many."""
+    for key in [key for key, group in groups.items() if not any(map(is_usable, group))]:
+        del groups[key]
+    return 2 * len(groups) + MANY
 
 
 def _is_held(left: Left, limit: int | None) -> bool:
