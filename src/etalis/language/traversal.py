@@ -75,8 +75,14 @@ def _held(pattern: s.Pattern | s.Action, fields: tuple[str, ...]) -> Iterator[An
 
 def children(pattern: s.Pattern) -> tuple[s.Pattern, ...]:
     """Return the patterns directly under a pattern, from left to right."""
-    fields = PARTS[type(pattern)].patterns
-    return tuple(_held(pattern, fields)) if fields else ()
+    found: list[s.Pattern] = []
+    for field in PARTS[type(pattern)].patterns:
+        part = getattr(pattern, field)
+        if isinstance(part, tuple):
+            found += part
+        elif part is not None:
+            found.append(part)
+    return tuple(found)
 
 
 def with_children(pattern: s.Pattern, parts: tuple[s.Pattern, ...]) -> s.Pattern:

@@ -47,6 +47,8 @@ def _truth(found: Any) -> bool:
 def _value(found: Any) -> Any:
     if found is None or found.__class__ is str or found.__class__ is int:
         return found
+    if found.__class__ is float and found % 1.0 and found == found:  # NaN is not
+        return found
     if not isinstance(found, SCALARS) and isinstance(found, Iterable):
         raise DeclineError
     try:
