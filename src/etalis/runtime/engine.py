@@ -233,7 +233,7 @@ class RuntimeEngine:
         return take_snapshot(self.core, since)
 
 
-class Way(NamedTuple):
+class EntryWay(NamedTuple):
     """A way in: how it is written, and what it is behind where there is background knowledge or a limit."""
 
     write: Callable[[EntryPoints], Callable[..., Any] | None]
@@ -243,8 +243,8 @@ class Way(NamedTuple):
 
 
 WAYS = {
-    "push": Way(EntryPoints.push, sifted_push, guarded_push, lambda engine: engine._turn_away),
-    "_take_rows": Way(EntryPoints.run, sifted_run, guarded_run, lambda engine: engine._refuse_row),
+    "push": EntryWay(EntryPoints.push, sifted_push, guarded_push, lambda engine: engine._turn_away),
+    "_take_rows": EntryWay(EntryPoints.run, sifted_run, guarded_run, lambda engine: engine._refuse_row),
 }
 E = TypeVar("E", bound=RuntimeEngine)
 
