@@ -1,9 +1,9 @@
-"""What must not grow: `python bench/scaling.py [lengths] [windows] [unread] [rules] [--longest N]`, all by `run`.
+"""What must not grow: `bench/scaling.py [lengths] [windows] [unread] [rules] [alike] [--longest N]`, all by `run`.
 
 The programs on streams of 10,000 to a million events: time per event, or, where streams change with their length, the
 share of the loop's speed; the better of both counts. Aggregates over windows of 10 to 10,000 elements. Kinds of events
 that no rule reads, against a loop that looks each up in a dictionary. A hundred rules of two parts with windows and
-thresholds.
+thresholds. Rules that differ in a constant or a threshold, one to 10,000 of them, each event of interest to one.
 """
 
 from __future__ import annotations
@@ -36,6 +36,15 @@ AGGREGATES = ("count", "sum(Q)", "sum(P)", "avg(P)", "min(P)", "max(P)", "distin
 WINDOW_ASKED = 2.0
 UNREAD_ASKED = 5.0  # of a look-up in a dictionary, with its loop
 RULES = 100
+ALIKE = (1, 100, 1_000, 10_000)
+ALIKE_ASKED = 3.0
+FORMS = {  # of rules that differ in a constant or in a threshold
+    "a('S7', X)": "r{n}(X) <- a('S{n}', X) where X > 950.",
+    "where S = 'S7'": "r{n}(X) <- a(S, X) where (S = 'S{n}', X > 950).",
+    "where X > 1017": "r{n}(S, X) <- a(S, X) where X > {over}.",
+    "where 17 < X =< 18": "r{n}(S, X) <- a(S, X) where (X > {low}, X =< {high}).",
+    "a('S7', X) seq b('S7', Y)": "r{n}(X, Y) <- (a('S{n}', X) seq b('S{n}', Y)) within 2.",
+}
 
 
 def by_run(program: etalis.Program, policy: str, rows: list[Any], feed: feeding.Feed = feeding.run_rows) -> Begin:
@@ -159,9 +168,31 @@ def show_rules(report: Report, events: int = 20_000) -> None:
     report.show(table)
 
 
+def show_alike(report: Report, events: int = 100_000) -> None:
+    """Measure rules that differ in one thing: an event of as many symbols as there are rules concerns one of them."""
+    columns = [f"{number:,}" for number in ALIKE]
+    table = report.table("rules alike, us an event", "Form", *columns, "most to one")
+    for form, rule in FORMS.items():
+        costs = []
+        for number in ALIKE:
+            r = random.Random(62)
+            step = 1000 / number
+            text = "".join(
+                f"{rule.format(n=n, over=1000 + n, low=n * step, high=(n + 1) * step)}\n" for n in range(number)
+            )
+            program = etalis.compile(f":- event(a(s: string, x: float)). :- event(b(s: string, y: float)).\n{text}")
+            rows = [
+                (r.choice("ab"), f"S{r.randrange(number)}", r.randrange(10_000) / 10, i) for i in range(events)
+            ]  # fmt: skip
+            costs.append(measure({"run": by_run(program, "unrestricted", rows)}, 1)["run"] / events * 1e6)
+        cells = (f"{cost:.2f}" for cost in costs)
+        table.add_row(form, *cells, report.at_most(costs[-1] / costs[0], ALIKE_ASKED))
+    report.show(table)
+
+
 def main(report: Report) -> None:
     parser = argparse.ArgumentParser(description="What must not grow.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="lengths, windows, unread, rules; default: all")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="lengths, windows, unread, rules, alike; default: all")
     parser.add_argument("--longest", type=int, default=LENGTHS[-1], help="the longest stream (default 1,000,000)")
     options = parser.parse_args()
     parts: dict[str, Callable[[], None]] = {
@@ -169,6 +200,7 @@ def main(report: Report) -> None:
         "windows": lambda: show_windows(report),
         "unread": lambda: show_unread(report),
         "rules": lambda: show_rules(report),
+        "alike": lambda: show_alike(report),
     }
     for name, show in parts.items():
         if not options.parts or name in options.parts:

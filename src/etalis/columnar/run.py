@@ -26,7 +26,8 @@ from etalis.columnar.row_numbers import alike
 from etalis.columnar.row_rules import RowRules, readers_of
 from etalis.columnar.schedule import Schedule
 from etalis.columnar.state.recursion import RecursionLinks
-from etalis.columnar.state.wiring import ComponentLinks, uncollected
+from etalis.columnar.state.wiring import ComponentLinks
+from etalis.data.uncollected import uncollected
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
 from etalis.plan.strata import find_levels

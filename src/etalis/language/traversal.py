@@ -75,7 +75,14 @@ def _held(pattern: s.Pattern | s.Action, fields: tuple[str, ...]) -> Iterator[An
 
 def children(pattern: s.Pattern) -> tuple[s.Pattern, ...]:
     """Return the patterns directly under a pattern, from left to right."""
-    return tuple(_held(pattern, PARTS[type(pattern)].patterns))
+    found: list[s.Pattern] = []
+    for field in PARTS[type(pattern)].patterns:
+        part = getattr(pattern, field)
+        if isinstance(part, tuple):
+            found += part
+        elif part is not None:
+            found.append(part)
+    return tuple(found)
 
 
 def with_children(pattern: s.Pattern, parts: tuple[s.Pattern, ...]) -> s.Pattern:
@@ -88,6 +95,8 @@ def with_children(pattern: s.Pattern, parts: tuple[s.Pattern, ...]) -> s.Pattern
 
 def postorder(pattern: s.Pattern) -> list[s.Pattern]:
     """Return every pattern in a pattern, parts before wholes, left before right."""
+    if not PARTS[type(pattern)].patterns:  # most are one event
+        return [pattern]
     found: list[s.Pattern] = []
     waiting: list[s.Pattern] = [pattern]
     while waiting:
@@ -129,7 +138,8 @@ def subterms(term: s.Term) -> Iterator[s.Term]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting.extend(reversed(arguments(node)))
+        if not isinstance(node, s.Var | s.Const):
+            waiting.extend(reversed(arguments(node)))
 
 
 def arguments(term: s.Term) -> tuple[s.Term, ...]:

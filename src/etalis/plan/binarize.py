@@ -17,7 +17,7 @@ from etalis.language.check.bound_variables import mentioned
 from etalis.language.check.goals import bound_by
 from etalis.language.outer.partner_conditions import part_conditions, part_operands
 from etalis.language.rules import expand_any
-from etalis.language.traversal import variables
+from etalis.language.traversal import arguments
 from etalis.plan import algebra as p
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
@@ -109,7 +109,15 @@ def binarize(
 
 def term_variables(*terms: s.Term) -> tuple[str, ...]:
     """Return the names of the variables of terms, in order of first occurrence."""
-    return tuple(dict.fromkeys(v.name for v in variables(*terms)))
+    found: dict[str, None] = {}
+    waiting = list(reversed(terms))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, s.Var):
+            found[node.name] = None
+        elif not isinstance(node, s.Const):
+            waiting.extend(reversed(arguments(node)))
+    return tuple(found)
 
 
 def _strip_actions(pattern: s.Pattern) -> tuple[s.Pattern, list[s.Term]]:

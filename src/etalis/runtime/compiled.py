@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar, overload
 
+from etalis.data.uncollected import uncollected
 from etalis.data.values import Value
 from etalis.errors import Problem, ProgramError
 from etalis.language.attributes import Signature
@@ -51,6 +52,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 T = TypeVar("T")
 
 
+@uncollected()
 def compile_text(
     text: str, name: str, read: Reader, folder: str | None = None, *, flags: Mapping[str, object] = NOTHING,
     register: Mapping[str, Callable[..., Any]] = NOTHING, strict: bool = False, skip_broken: bool = False,
@@ -71,6 +73,7 @@ def compile_text(
     return program
 
 
+@uncollected()
 def compile_given(
     given: Tree | Iterable[Item], name: str, *, flags: Mapping[str, object] = NOTHING,
     register: Mapping[str, Callable[..., Any]] = NOTHING, strict: bool = False,
@@ -194,6 +197,7 @@ class CompiledProgram:
         settings(self.tree, {"event_consumption_policy": policy})
         return replace(self.settings, policy=policy)
 
+    @uncollected()
     def plans(self, policy: str | None = None, *, parts: bool = False) -> tuple[p.Head, ...]:
         """Return the plans of the rules, which are made once; with `parts` they keep the inputs' numbers."""
         wanted = self.settings_under(policy), parts

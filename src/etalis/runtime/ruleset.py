@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, assert_never
 
+from etalis.data.uncollected import uncollected
 from etalis.data.values import Value
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
@@ -22,6 +23,7 @@ from etalis.language.goal_limits import goal_limits
 from etalis.language.ground_terms import ground
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.outer.check_outer import find_cycles
+from etalis.language.outer.strata import most_levels, most_stages
 from etalis.language.reactive.check_constraints import no_properties
 from etalis.language.reactive.constraints import tells_violation
 from etalis.language.reactive.reach import has_effects, raises_later
@@ -56,7 +58,7 @@ from etalis.runtime.operators.store import Doubles, count_instances
 from etalis.runtime.reactions.raising import RaisedLater
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
-from etalis.runtime.rule_change.network_change import delete_apart, insert_apart
+from etalis.runtime.rule_change.network_change import delete_apart, end_timers, insert_apart
 from etalis.runtime.state import BEGINNING, NEVER, Made, Raw, State
 from etalis.temporal.event import Event
 from etalis.temporal.relation import relations
@@ -216,6 +218,7 @@ class RuleSet:
         """Return a rule as it is run: with each `any` expanded that is no operator of its own."""
         return RuleLife(as_run(rule, self.settings), since, label=label, came=came, given=rule)
 
+    @uncollected()
     def compile(self) -> None:
         """Compile all rules over the state they have."""
         if self.compiled:
@@ -410,7 +413,9 @@ class RuleSet:
         if self.settings.corrects:
             refused += refuse_effects(Tree((*self.program.tree.items, parsed)), self.settings)
         read = self.processors.keys() | {(e.name, len(e.args)) for rule in added for e in events_in(rule.pattern)}
-        if any((rule.head.name, len(rule.head.args)) in read for rule in added):  # else they are in no cycle
+        base = self.compiler.base
+        asks = base.levels or base.stages or most_levels(added) or most_stages(added)  # what is missing, if anything
+        if asks and any((rule.head.name, len(rule.head.args)) in read for rule in added):  # else they are in no cycle
             refused += find_cycles([*(each for _, each in self.rules), *added], relations(self.settings.relations))
         if refused:
             raise ProgramError(*refused)
@@ -544,9 +549,7 @@ class RuleSet:
         if self.log is None:
             self.memory.pop("log", None)
         for key in [k for k in self.memory if k != "log" and k[0] not in live]:
-            dropped = self.memory.pop(key)
-            if isinstance(dropped, Waiter | Unmatched):
-                dropped.alive = False
+            end_timers(self.memory.pop(key))
 
     def waiting(self) -> int:
         """Return how many instances wait in the stores of joins."""

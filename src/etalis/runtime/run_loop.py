@@ -42,6 +42,7 @@ class RunLoop:
         self.made = 0
         self.most = program.settings.max_derivations  # events that one input may cause
         self.fallen = BEGINNING  # when something fell due last
+        self.moment: int | None = None  # of what generated code has let fall due last
         self.settled: int = NEVER  # how far deadlines may pass by themselves
         self.reactor: Reactor | None = None
         self.note_raised: Callable[[str, tuple[Any, ...], int, int], None] | None = None  # for what is corrected
@@ -186,8 +187,13 @@ class RunLoop:
         return tuple([new_event(Event, raw) for raw in out])
 
     def settle_due(self, out: list[Raw]) -> None:
-        """Process what a step has caused that fell due, without reactions; what it makes is counted."""
-        if self.rules.numbered:
+        """Process what a step has caused that fell due; reactions begin anew at each moment."""
+        if self.reactor is not None:
+            if self.state.now != self.moment:
+                self.moment = self.state.now
+                self.reactor.begin()
+            self.settle(out)
+        elif self.rules.numbered:
             self.settle(out)
         else:
             self.made = self.settle_queue(out, self.made)

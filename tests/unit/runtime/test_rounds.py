@@ -92,6 +92,14 @@ def test_a_long_chain_goes_on_where_a_text_ends() -> None:
     assert len(engine.code().split("\n# follow ")[1:]) == -(-(rules - 1) // 24)
 
 
+def test_what_nobody_reads_or_reports_is_not_queued() -> None:
+    engine = engine_of("c(X) <- a(X) where X > 1.\nprint_trigger(d/1).")
+    assert engine.push("a", 1, at=0) == engine.push("a", 2, at=1) == ()
+    text = engine.code().split("\n# push\n")[1]
+    assert "kind c/1 of rule 1" in text
+    assert "settle" not in text
+
+
 def test_events_that_are_told_apart_are_numbered_in_rounds() -> None:
     text = r"""
         b(X) <- a(X) where X > 0.   e(X) <- a(X).   odd(X) <- e(X) where X mod 2 =:= 1.

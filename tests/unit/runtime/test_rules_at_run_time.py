@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
@@ -107,3 +108,65 @@ def test_an_event_comes_to_the_leaves_of_its_constants_in_their_order() -> None:
     assert [[event.rule for event in events if event.name == "same"] for events in found] == [["r0"], [], [], [], []]
     engine.delete_rule("r0")
     assert [event.rule for event in engine.push("a", "x", "no", at=4)] == ["r5"]
+
+
+def test_a_report_tells_nothing_of_alternatives_that_came_before_their_rule() -> None:
+    engine = program(*(f"r{n} rule: m{n}(Y) <- a({n}, Y)" for n in range(10)))
+    engine.push("a", 1, 2, at=1)
+    engine.insert_rule("late rule: z(X, Y) <- (a(X, Y) or a(X, Y))")
+    assert "late" not in str(engine.report())
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "r{n} rule: m{n}(P) <- tick('S{n}', P) seq (not tick('T', _) within 3)",
+        "r{n} rule: m{n}(P) <- tick('S', P) where P > 3",  # a part that all of them share
+        "r{n} rule: m{n}(P, Q) <- (tick('S', P) seq quote(Q)) within 5",
+        "r{n} rule: read({n}, P) <- tick('S{n}', P)",  # which another rule reads
+        "r{n} rule: m{n}(N) <- aggregate(count, tick('S{n}', _), N) within 5",
+        "r{n} rule: m{n}(P) <- (tick('S{n}', P) or quote(P))",
+        "r{n} rule: m{n}(P) <- read(P, {n})",
+    ],
+)
+def test_ordinary_rules_come_and_go_without_the_others(rule: str) -> None:
+    rules = [rule.format(n=n) for n in range(12)]
+    fixed = ("out(K, V) <- read(K, V) where V > 0", "read(V, V) <- quote(V)", "read(V, 0) <- quote(V)")
+    engine, anew = program(*rules[:10], *fixed), program(*rules[:10], *fixed)
+    rows = [
+        ("tick", "S1", 5.0),
+        ("tick", "S", 7.0),
+        ("quote", 1),
+        ("tick", "S11", 2.0),
+        ("quote", 11),
+        ("tick", "T", 1.0),
+    ]
+
+    def feed(at: int) -> None:
+        for place, row in enumerate(rows):
+            assert shown(engine.push(*row, at=at + place)) == shown(anew.push(*row, at=at + place))
+
+    def change(do: Callable[[Engine], object]) -> None:
+        with patch.object(engine.core.rules, "compile", side_effect=AssertionError("all rules are compiled")):
+            do(engine)
+        do(anew)
+        anew.core.rules.compile()
+
+    feed(1)
+    for number, new in enumerate(rules[10:]):
+        change(lambda each, new=new: each.insert_rule(new))
+        feed(10 + 10 * number)
+    for number, gone in enumerate((0, 11, 1, 5)):
+        change(lambda each, gone=gone: each.delete_rule(f"r{gone}"))
+        feed(40 + 10 * number)
+    assert shown(engine.close()) == shown(anew.close())
+    assert str(engine.report()) == str(anew.report())
+
+
+def test_what_waits_in_a_shared_part_outlives_the_first_of_its_rules() -> None:
+    pattern = "((a(X) seq b(X)) seq a(Y)) within 100"
+    engine = program(f"first rule: m(X, Y) <- {pattern}", f"second rule: n(X, Y) <- {pattern}", "s(X) <- tick(X, _)")
+    engine.push("a", 1, at=1)
+    engine.push("b", 1, at=2)
+    engine.delete_rule("first")
+    assert shown(engine.push("a", 2, at=3)) == ["n(1, 2) [1, 3]"]

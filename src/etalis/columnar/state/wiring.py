@@ -6,9 +6,7 @@ side; variables of an entry that rules share have other names in each of them.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 
 from etalis.columnar.build import SharedOperator
 from etalis.columnar.component import AlarmMaker, ColumnComponent
@@ -39,18 +37,6 @@ from etalis.plan.bindings import sure
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.ruleset import RuleSet
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Keep the cyclic collector from walking millions of instances while they are moved: none is part of a circle."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class ComponentLinks:

@@ -11,6 +11,7 @@ from typing import Any
 
 from etalis.logic.knowledge.as_of import View
 from etalis.logic.machine.database import Database, Key, is_callable, split_clause
+from etalis.logic.machine.fact_relation import ATOMIC, RowHandle
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.arguments import bound, natural
@@ -23,6 +24,14 @@ _ADDED = 10  # what a new clause is worth, in steps
 
 def _assert(*, first: bool) -> Test:
     def run(machine: Machine, args: Args) -> bool:
+        fact = None if first else _plain_fact(deref(args[0]))
+        if fact is not None:
+            predicate = writable(machine, fact)
+            if predicate.relation is not None:
+                machine.trail.charge(_ADDED)
+                predicate.begin_row(predicate.relation)
+                predicate.add_row(predicate.relation, fact[1:])
+                return True
         head, _ = split_clause(args[0])
         writable(machine, head)
         machine.trail.charge(_ADDED)
@@ -30,6 +39,14 @@ def _assert(*, first: bool) -> Test:
         return True
 
     return run
+
+
+def _plain_fact(clause: Term) -> tuple[Any, ...] | None:
+    """Return a fact over atoms and numbers with its bindings applied, None if the clause is no such fact."""
+    if not isinstance(clause, tuple) or len(clause) < 2 or clause[0] == ":-":
+        return None
+    fact = tuple(map(deref, clause))
+    return fact if ATOMIC.issuperset(map(type, fact)) else None
 
 
 def writable(machine: Machine, head: Term) -> Predicate:
@@ -53,7 +70,8 @@ def _split(head: Term) -> tuple[str, Args]:
 
 def _candidates(predicate: Predicate, args: Args, view: View | None = None) -> Iterator[Term]:
     for handle, head, body in predicate.entries(args) if view is None else view.entries(predicate, args):
-        yield copy(("clause", handle, body, *head))
+        clause = ("clause", handle, body, *head)
+        yield clause if handle.__class__ is RowHandle else copy(clause)
 
 
 def _retract(machine: Machine, args: Args, cont: Frame) -> Frame | None:

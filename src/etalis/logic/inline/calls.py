@@ -12,11 +12,13 @@ from etalis.logic.inline import numbers, sparql
 from etalis.logic.inline.ground.modes import Mode
 from etalis.logic.inline.ground.predicates import PREDICATES, elements, span
 from etalis.logic.inline.knowledge.facts import Budget, find_facts
+from etalis.logic.inline.knowledge.host_calls import calling
 from etalis.logic.inline.knowledge.lookup import Finder
 from etalis.logic.inline.knowledge.recursion import RecursiveGoals
 from etalis.logic.inline.knowledge.unfold import alternatives, unfold
 from etalis.logic.inline.scope import Compilation, GoalScope, Operand
 from etalis.logic.inline.steps import DeclineError
+from etalis.logic.knowledge.foreign import Foreign, Function
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.unify import Term, Variable, deref, variables
 
@@ -131,12 +133,29 @@ class PredicateCalls:
             return Called(scope)
         predicate = self.database.predicate(name, len(args))
         scope.stand(self.present)
+        if isinstance(predicate, Foreign) and predicate.function is not None:
+            return Called(self._host(scope, predicate.function, args))
         if predicate.relation is not None and not predicate.tabled:
             return Called(self._facts(scope, predicate, args))
         if unfold(self.database, name, len(args)) is None:
             return Called(self._recursive(scope, predicate, args))
         scope.stand([(predicate, f".changes == {predicate.changes}")])
         return Called(scope, self.clauses(scope, predicate, args), either=True)
+
+    def _host(self, scope: GoalScope, function: Function, args: tuple[Term, ...]) -> GoalScope:
+        """Call a function of the host, which is a test or gives one value."""
+        if function.left > 1 or not all(map(scope.is_known, args[: function.taken])):
+            raise DeclineError
+        values = [scope.value(arg).text for arg in args[: function.taken]]
+        self.shared.notes = self.shared.notes or self.shared.name()
+        text = f"{self.shared.constant(calling(function))}({', '.join([self.shared.notes, *values])})"
+        if function.left == 0:
+            scope.check(text, safe=False)
+        else:
+            found = scope.named(Operand(text, safe=False))
+            scope.check(f"{found.text} is not None")
+            scope.match(found, args[-1])
+        return scope
 
     def _recursive(self, scope: GoalScope, predicate: Predicate, args: tuple[Term, ...]) -> GoalScope:
         """Loop over what a predicate that calls itself gives for the arguments known so far."""

@@ -14,13 +14,14 @@ from etalis.errors import EtalisError
 from etalis.logic.inline.calls import PredicateCalls
 from etalis.logic.inline.goals import GoalSteps
 from etalis.logic.inline.knowledge.facts import Budget
+from etalis.logic.inline.knowledge.host_calls import replaying
 from etalis.logic.inline.knowledge.lookup import look_ups
 from etalis.logic.inline.knowledge.memo import asking
 from etalis.logic.inline.knowledge.recursion import Mode, RecursiveGoals
 from etalis.logic.inline.scope import Compilation, Operand
 from etalis.logic.inline.step_functions import SourceText, StepFunctions
 from etalis.logic.inline.step_source import return_row, row_of, split_steps, write_body, write_expression
-from etalis.logic.inline.steps import DeclineError, GuardStep, Steps, SuccessStep, without_unread
+from etalis.logic.inline.steps import DeclineError, GuardStep, Steps, SuccessStep, declines, without_unread
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 
@@ -83,7 +84,7 @@ class CompiledGoal:
         where = {name: f"{row}[{i}]" for i, name in enumerate(question.outputs)}
         if parts.rest:
             inputs = [f"_v{i}" for i in range(len(given))]
-            more = [name for name in parts.parameters if name not in inputs]
+            more = [name for name in parts.parameters if name not in inputs and name != self.shared.notes]
             function = self._function(parts.rest, inputs, more, slow, functions, off)
             found = f"{code.constant(function)}({', '.join([*inputs, *more])})"
             found = found if question.every else f"(({row} := {found}) is not None)"
@@ -118,7 +119,13 @@ class CompiledGoal:
         functions: StepFunctions, off: tuple[Collection[Any], Any],
     ) -> Callable[..., Any]:  # fmt: skip
         code = functions.new([*inputs, *more])
-        decline = f"return {code.constant(slow)}({', '.join(inputs)})"
+        notes = self.shared.notes
+        asked = f"{code.constant(slow)}({', '.join(inputs)})"
+        if notes:
+            code(f"{notes} = []")
+            again = code.constant(replaying(self.shared.database, slow))
+            asked = f"{again}({', '.join([notes, *inputs])}) if {notes} else {asked}"
+        decline = f"return {asked}"
         switched_off, key = map(code.constant, off)
         code(f"if {switched_off} and {key} in {switched_off}:")
         code("    return None")
@@ -177,6 +184,8 @@ class GoalCompilation:
         except DeclineError:
             return None
         is_empty = isinstance(found[0], GuardStep) and found[0].text == "False"
+        if shared.notes and declines(found):  # after a call, perhaps
+            return None
         return None if is_empty else CompiledGoal(question, shared, without_unread(found), calls.budget)
 
     def _calls(self, shared: Compilation, budget: Budget) -> PredicateCalls:

@@ -57,6 +57,7 @@ class Compilation:
         self._names: dict[int, str] = {}
         self.fresh = 0
         self.nodes = 0
+        self.notes = ""  # the name of the list of what functions of the host returned
         self.times: Mapping[str, Operand] = {}
         self.between: Callable[[int, int], Any] | None = None  # the seconds between two moments
         self.stands: dict[tuple[Any, str], None] | None = None  # what somebody else sees to that it stands
@@ -180,8 +181,8 @@ class GoalScope:
         if not operand.plain:
             return operand
         call = f"{self.shared.constant(normal)}({operand.text})"
-        if operand.kind == "number" and operand.is_name:
-            call = f"({operand.text} if {operand.text}.__class__ is int else {call})"
+        if operand.is_name:  # most floats are not integral
+            call = f"({operand.text} if {operand.text}.__class__ is not float or {operand.text} % 1.0 else {call})"
         return replace(operand, text=call, plain=False)
 
     def equal(self, x: Operand, y: Operand, operator: str = "==") -> Operand:

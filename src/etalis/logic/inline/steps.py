@@ -200,3 +200,23 @@ def without_unread(steps: Steps) -> Steps:
 def is_safe(step: Step) -> bool:
     """Tell whether a step can stand in an expression that nothing may be raised from."""
     return isinstance(step, GuardStep | CheckStep | AssignStep) and step.safe
+
+
+def declines(steps: Steps) -> bool:
+    """Tell whether steps leave a part of the goal to the solver whatever the values."""
+    for step in steps:
+        match step:
+            case GuardStep(text="False"):
+                return True
+            case LoopStep(steps=inner):
+                if declines(inner):
+                    return True
+            case ForkStep(branches=branches):
+                if any(map(declines, branches)):
+                    return True
+            case ChoiceStep(then=then, otherwise=otherwise):
+                if declines(then) or declines(otherwise):
+                    return True
+            case _:
+                pass
+    return False

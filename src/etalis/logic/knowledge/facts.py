@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from etalis.data.values import Real, Value
+from etalis.data.values import Value
 from etalis.logic.machine.database import Database
-from etalis.logic.machine.fact_relation import RowHandle
+from etalis.logic.machine.fact_relation import ATOMIC, RowHandle
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.unify import Term, from_value
 
@@ -30,7 +30,7 @@ def changing(database: Database, changes: Sequence[tuple[str, bool]]) -> Callabl
     kept: dict[tuple[str, int], tuple[Predicate, tuple[int, ...]]] = {}
 
     def change(values: tuple[Value, ...]) -> None:
-        is_plain = _PLAIN.issuperset(map(type, values))
+        is_plain = ATOMIC.issuperset(map(type, values))
         row = values if is_plain else tuple(map(from_value, values))
         for name, known in changes:
             found = kept.get((name, len(row)))
@@ -52,9 +52,6 @@ def changing(database: Database, changes: Sequence[tuple[str, bool]]) -> Callabl
                 predicate.add_row(relation, row)
 
     return change
-
-
-_PLAIN = frozenset((str, int, float, Real))  # classes of terms that a relation's rows hold
 
 
 def learn(database: Database, name: str, row: Row) -> None:

@@ -22,7 +22,7 @@ from etalis.logic.machine.predicate import Predicate, PredicateOwner
 from etalis.logic.terms.unify import Term, from_value, undo, unify
 from etalis.logic.terms.unify import to_value as ground
 
-_SCALARS = (str, int, float, tuple, dict, Struct)
+SCALARS = (str, int, float, tuple, dict, Struct)
 _CALL = 64  # cells of work that one more solution of a function counts for: four steps
 
 
@@ -43,17 +43,28 @@ class Function:
     def enter(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
         """Call the function and go on with its first solution."""
         values = [ground(arg, machine.limits.size) for arg in args[: self.taken]]
-        found = self._guard(lambda: self.call(*values))
-        if self.left == 0 and (found is None or _truth(found) is not None):
-            return None if _truth(found) is False else cont
+        found = self._guard(lambda: self._found(machine.database, values))
+        if self.left == 0 and (found is None or truth_of(found) is not None):
+            return None if truth_of(found) is False else cont
         if found is None:
             return None
-        if isinstance(found, _SCALARS) or not isinstance(found, Iterable):
+        if isinstance(found, SCALARS) or not isinstance(found, Iterable):
             if self.left != 1:
                 self._refuse(f"returned {found!r}, where {self._expected()} is needed")
             term = self._guard(lambda: from_value(to_value(found)))
             return cont if unify(args[-1], term, machine.trail) else None
         return self._try(machine, (args, iter(found)), cont)
+
+    def _found(self, database: Database, values: list[Any]) -> Any:
+        """Call the function, unless the goal has done so already and noted what came of it."""
+        if database.noted:
+            call = database.noted.popleft()
+            if call.function is self:
+                if call.error is not None:
+                    raise call.error
+                return call.found
+            database.noted.clear()
+        return self.call(*values)
 
     def _try(self, machine: Machine, state: tuple[tuple[Term, ...], Iterator[Any]], cont: Frame) -> Frame | None:
         """Go on with the next solution that fits; those behind it wait as a choice."""
@@ -100,10 +111,19 @@ class Function:
         raise LogicError(("error", ("python_error", self.name), text), "E501", text)
 
 
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """What came of one call."""
+
+    function: Function
+    found: Any
+    error: Exception | None = None
+
+
 _END = object()
 
 
-def _truth(found: Any) -> bool | None:
+def truth_of(found: Any) -> bool | None:
     """Return the truth value of a test's result, NumPy's included; None if it is none."""
     if not isinstance(found, bool) and type(found).__name__ in ("bool", "bool_"):
         found = bool(found)
@@ -163,6 +183,12 @@ class Foreign(Predicate):
         self.defined = True
         self.relation = None
         self._code = code
+
+    @property
+    def function(self) -> Function | None:
+        """The function of the host, if it is one."""
+        owner = getattr(self._code, "__self__", None)
+        return owner if isinstance(owner, Function) else None
 
     def enter(
         self,

@@ -6,6 +6,7 @@ updates).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +53,7 @@ class Database:
         self.tables = TableStore()
         self.state: Any = None  # a `StateStore`, or None
         self.versions: Versions | None = None
+        self.noted: deque[Any] = deque()  # the calls of functions of the host that a goal has made already
         self.note_change: Callable[[int], None] | None = None  # is told the generation before every change
         self._links: dict[frozenset[FactEdge], Links] = {}
         self._predicates: dict[Key, Predicate] = {}

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypeVar
 
+from etalis.data.values import Real
 from etalis.logic.terms.unify import Term
 
 T = TypeVar("T")
 Row = tuple[Term, ...]
 FOREVER = 1 << 62
+ATOMIC = frozenset((str, int, float, Real))  # classes of the terms in rows
 _CLEAN_AT = 16
 
 
@@ -197,4 +199,6 @@ def _file(index: Index, key: Any, number: int) -> None:
 
 
 def _key(row: Row, positions: tuple[int, ...]) -> Any:
-    return row[positions[0]] if len(positions) == 1 else tuple(row[i] for i in positions)
+    if len(positions) == 1:
+        return row[positions[0]]
+    return row if len(positions) == len(row) else tuple([row[i] for i in positions])

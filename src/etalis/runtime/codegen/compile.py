@@ -102,6 +102,24 @@ class Compiler:
         index.remove(leaf)
         return kind, index.offer
 
+    def rewrite(self, leaves: Sequence[Wired], parts: Sequence[Wired]) -> list[tuple[p.Kind, Callable[[Raw], None]]]:
+        """Write what leaves do anew, and what the parts above them do; return what offers them events now."""
+        for part in parts:
+            for place in range(2):
+                self.outlined.pop(id(part) * 2 + place, None)
+        changed: dict[p.Kind, Callable[[Raw], None]] = {}
+        for leaf in leaves:
+            assert isinstance(leaf.node, p.Source)
+            kind = (leaf.node.name, len(leaf.node.args))
+            self.takers.pop(kind, None)
+            index = self.indexes.get(kind)
+            if index is not None:
+                branch, anew = self.branches.write(kind, leaf)
+                index.replace(branch, anew=anew)
+            elif kind not in changed:
+                changed[kind] = self.processor(kind, self.leaves[kind])
+        return list(changed.items())
+
     def processor(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
         """Return the function that offers one event to its leaves, left to right; of many, to those that may match."""
         if len(leaves) <= MOST_TOGETHER:

@@ -127,12 +127,16 @@ class Conditions:
 
     def prepare_prefilter(self, test: p.Condition) -> Callable[..., Any]:
         """Return the function (inputs...) of a prefilter: None where it is refuted; what raises stays, unreported."""
-        solve = self._expression(to_logic(test.goal), test.inputs, test.outputs, ()) or self.solver.prepare(
-            to_logic(test.goal), test.inputs, test.outputs, ()
-        )
+        solve: Callable[..., Any] | None = None
         unknown = (True,) * len(test.outputs)
 
         def keep(*values: Any) -> Any:
+            nonlocal solve
+            if solve is None:
+                goal = to_logic(test.goal)
+                solve = self._expression(goal, test.inputs, test.outputs, ()) or self.solver.prepare(
+                    goal, test.inputs, test.outputs, ()
+                )
             try:
                 return solve(*map(normal, values))
             except EtalisError:
@@ -159,13 +163,19 @@ class Conditions:
     def prepare(
         self, test: p.GoalTest, outputs: tuple[str, ...], rule: str, what: str = "condition", *, is_firm: bool = False
     ) -> Callable[..., Any]:
-        """Return the function (inputs..., [start, end]) of a goal: its outputs or None, a list where it multiplies."""
-        solve = self.solving(test, outputs, is_firm=is_firm)
+        """Return the function (inputs..., [start, end]) of a goal: its outputs or None, a list where it multiplies.
+
+        It is written when it is first called: for most goals generated code never asks.
+        """
+        solve: Callable[..., Any] | None = None
         key, off = (rule, what, print_term(test.goal)), self.breaker.off
 
         def guarded(*values: Any) -> Any:
+            nonlocal solve
             if off and key in off:
                 return None
+            if solve is None:
+                solve = self.solving(test, outputs, is_firm=is_firm)
             try:
                 return solve(*map(normal, values))  # some may be plain floats
             except EtalisError as error:

@@ -6,10 +6,10 @@ plan/sharing.py.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
@@ -49,6 +49,13 @@ class PlannedRule:
     shares: bool
 
 
+class Leaving(NamedTuple):
+    """What leaves a wiring with some rules: entries, and readers of entries that stay."""
+
+    entries: list[Wired]
+    readers: list[tuple[Wired, WiredReader]]
+
+
 class Wiring:
     """All entries of a rule set, and the leaves in the order in which they are offered an instance."""
 
@@ -57,9 +64,7 @@ class Wiring:
         self.entries: list[Wired] = []
         self.shared: dict[Hashable, tuple[Wired, tuple[str, ...]]] = {}
         self.gone: list[Wired] = []  # kept, so that no other entry is taken for one of them
-        self._of_rules: dict[int, list[Wired]] = {}
-        self._owners: dict[int, int] = {}  # rules by the shared entries that were made for them
-        self._joint: set[int] = set()  # rules that have an entry in common with others
+        self._roots: dict[int, Wired] = {}  # the entries that the heads of rules read
         for rule in rules:
             self._wire_rule(rule)
         self.leaves = _with_ends_first(self.leaves)
@@ -69,32 +74,44 @@ class Wiring:
         self.leaves += part.leaves
         self.entries += part.entries
         self.shared.update(part.shared)
-        self._of_rules.update(part._of_rules)
-        self._joint |= part._joint
+        self._roots.update(part._roots)
 
-    def is_apart(self, rule: PlannedRule) -> bool:
-        """Tell whether a rule has no entry in common with others."""
-        return rule.number not in self._joint
+    def leaving(self, rules: Sequence[PlannedRule]) -> Leaving:
+        """Return what leaves with rules: entries that nothing else reads, and readers of entries that stay."""
+        numbers, gone, lost = (
+            {rule.number for rule in rules},
+            dict[int, Wired](),
+            dict[int, tuple[Wired, WiredReader]](),
+        )
+        waiting = [self._roots[number] for number in numbers]
+        while waiting:
+            entry = waiting.pop()
+            goes = [
+                r for r in entry.readers if (r.target.number in numbers if r.kind == "head" else id(r.target) in gone)
+            ]
+            lost.update((id(reader), (entry, reader)) for reader in goes)
+            if len(goes) == len(entry.readers) and id(entry) not in gone:
+                gone[id(entry)] = entry
+                waiting += [*entry.inputs, *entry.negated]
+        return Leaving(list(gone.values()), [each for each in lost.values() if id(each[0]) not in gone])
 
-    def entries_of(self, rule: PlannedRule) -> list[Wired]:
-        """Return the entries that were made for a rule."""
-        return self._of_rules[rule.number]
-
-    def remove(self, rule: PlannedRule) -> list[Wired]:
-        """Take the entries of a rule out, which has them for itself, and return them."""
-        gone = self._of_rules.pop(rule.number)
-        ids = set(map(id, gone))
+    def remove(self, rules: Sequence[PlannedRule], leaving: Leaving) -> None:
+        """Take out what leaves with rules."""
+        ids = {id(entry) for entry in leaving.entries}
+        for rule in rules:
+            del self._roots[rule.number]
+        for entry, reader in leaving.readers:
+            entry.readers = [other for other in entry.readers if other is not reader]
         self.entries = [entry for entry in self.entries if id(entry) not in ids]
         self.leaves = [leaf for leaf in self.leaves if id(leaf) not in ids]
-        for entry in gone:
+        for entry in leaving.entries:
             self.shared.pop(entry.key, None)
-        self.gone += gone
-        return gone
+        self.gone += leaving.entries
 
     def _wire_rule(self, rule: PlannedRule) -> None:
         reader = WiredReader("head", rule, 0, {})
-        self._of_rules[rule.number] = []
-        self._wire(rule.head.body, rule, (), reader, count_leaves(rule.head.body) if rule.shares else None)
+        listened = count_leaves(rule.head.body) if rule.shares else None
+        self._roots[rule.number] = self._wire(rule.head.body, rule, (), reader, listened)
 
     def _wire(
         self, node: p.Node, rule: PlannedRule, path: tuple[int, ...], reader: WiredReader, listened: Listened | None
@@ -108,14 +125,11 @@ class Wiring:
                 entry, own_names = found
                 reader.renames = dict(zip(own_names, names, strict=True))
                 entry.readers.append(reader)
-                self._joint |= {rule.number, self._owners[id(entry)]}
                 return entry
             entry = self._new(node, key, reader)
             self.shared[key] = (entry, names)
-            self._owners[id(entry)] = rule.number
         else:
-            entry = self._new(node, ("rule", rule.number, path), reader)
-        self._of_rules[rule.number].append(entry)
+            entry = self._new(node, _key_under(reader, rule, path), reader)
         for place, child in enumerate(p.children(node)):
             entry.inputs.append(
                 self._wire(child, rule, (*path, place), WiredReader("input", entry, place, {}), listened)
@@ -131,6 +145,13 @@ class Wiring:
         if isinstance(node, p.Source | p.Tick):
             self.leaves.append(entry)
         return entry
+
+
+def _key_under(reader: WiredReader, rule: PlannedRule, path: tuple[int, ...]) -> Hashable:
+    """Return where the state of an entry is found that is not shared, but may be a piece of one that is."""
+    above = None if reader.kind == "head" else reader.target.key
+    is_piece = above is not None and above[0] != "rule"
+    return ("piece", above, path[-1]) if is_piece else ("rule", rule.number, path)
 
 
 def _with_ends_first(leaves: list[Wired]) -> list[Wired]:
@@ -165,6 +186,29 @@ def _entered(leaf: Wired, place: int) -> Wired | None:
                 continue
         return None
     return None
+
+
+def below(entry: Wired) -> Iterator[Wired]:
+    """Yield what an entry is made of."""
+    waiting = [*entry.inputs, *entry.negated]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting += [*found.inputs, *found.negated]
+
+
+def heads_after(entries: Sequence[Wired]) -> list[PlannedRule]:
+    """Return the rules that make events of what follows from matches of entries, or of their absence."""
+    found: list[PlannedRule] = []
+    waiting, seen = [*entries], set[int]()
+    while waiting:
+        for reader in waiting.pop().readers:
+            if reader.kind == "head":
+                found.append(reader.target)
+            elif id(reader.target) not in seen:
+                seen.add(id(reader.target))
+                waiting.append(reader.target)
+    return found
 
 
 def names_read(reader: WiredReader, exports: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -177,7 +177,7 @@ def expire_past(store: Store, fifo: Fifo, now: int) -> None:
     while fifo and fifo[0][0] < now:
         key = fifo.popleft()[1]
         group = store.get(key)
-        if group is not None and _newest_of(group)[-1] < now:
+        if group is not None and (group if type(group) is tuple else _newest_of(group))[-1] < now:
             del store[key]
 
 

@@ -1,15 +1,15 @@
 """Which rules may come or go without the others being compiled anew.
 
-They are those that no other rule can tell from not being there: none reads what they make, and all else that is true of
-a rule set as a whole (numbered events, isolation, levels of what is missing) stays as it is. Everything else, and every
-change where the past may be run again, compiles all rules.
+They are those whose coming or going changes the code of no other rule, but for parts that these share with them, which
+are written anew. What is known of the types of events stays, and all else that is true of a rule set as a whole
+(numbered events, isolation, levels of what is missing). Everything else, and every change where the past may be run
+again, compiles all rules.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from etalis.language.flags import Settings
 from etalis.language.syntax import Rule
@@ -17,9 +17,12 @@ from etalis.plan import algebra as p
 from etalis.plan.types import Typing
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.heads import Heads
-from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
+from etalis.runtime.codegen.network import Leaving, PlannedRule, Wired, Wiring, below, heads_after
 from etalis.runtime.operators.blockers import EventLog
 from etalis.runtime.state import Raw
+
+if TYPE_CHECKING:
+    from etalis.runtime.compiled import CompiledProgram
 
 
 class RuleNetwork(Protocol):
@@ -36,6 +39,7 @@ class RuleNetwork(Protocol):
     memory: dict[Any, Any]
     numbered: bool
     processors: dict[p.Kind, Callable[[Raw], None]]
+    program: CompiledProgram
     rules: list[tuple[PlannedRule, Rule]]
     settings: Settings
     spied: set[p.Kind]
@@ -49,46 +53,65 @@ def may_come(rules: RuleNetwork, added: Sequence[PlannedRule], part: Wiring) -> 
     """Tell whether rules, wired by themselves, may join a rule set without any change to the others."""
     base = rules.compiler.base
     read = {kind for rule in added for kind in p.read_kinds(rule.head.body)}
-    due = any(rule.head.alarm is not None for rule in added) or any(p.falls_due(e.node) for e in part.entries)
     return (
         _stays_whole(rules, added, read)
         and all(rules.heads.makers[rule.head.kind] != 1 for rule in added)
-        and (rules.has_timers or not due)
         and not (base.levels or base.stages)
         and not any(map(_has_order, part.entries))
         and (rules.numbered or not base.tell_apart(part.entries))
+        and read.isdisjoint(_kinds_after(rules, added))
     )
 
 
-def may_go(rules: RuleNetwork, gone: Sequence[PlannedRule]) -> bool:
-    """Tell whether rules may leave a rule set without any change to the others."""
-    entries = [entry for rule in gone for entry in rules.wiring.entries_of(rule)]
+def may_go(rules: RuleNetwork, gone: Sequence[PlannedRule], leaving: Leaving) -> bool:
+    """Tell whether rules may leave a rule set without any change to the others but in what is `leaving` with them."""
     read = {kind for rule in gone for kind in p.read_kinds(rule.head.body)}
-    left = rules.heads.makers - Counter(rule.head.kind for rule in gone)
     return (
         _stays_whole(rules, gone, read)
-        and all(left[rule.head.kind] != 1 for rule in gone)
-        and all(rules.wiring.is_apart(rule) for rule in gone)
-        and not rules.numbered
-        and not any(rule.head.alarm is not None for rule in gone)
-        and not any(p.falls_due(entry.node) or _has_order(entry) for entry in entries)
+        and not any(rules.heads.kind(rule).grows for rule in gone)
+        and not any(map(_has_order, leaving.entries))
+        and all(_may_lose_reader(rules, entry) for entry, _ in leaving.readers)
     )
 
 
 def _stays_whole(rules: RuleNetwork, changed: Sequence[PlannedRule], read: set[p.Kind]) -> bool:
     """Tell whether nothing that belongs to all rules together is touched by some that come or go."""
     made = {rule.head.kind for rule in changed}
+    typed = {kind for kind in made & rules.processors.keys() if kind[0] in rules.program.signatures}
     return (
         rules.compiled
         and not rules.settings.corrects
         and rules.log is None
         and not any(rule.head.hidden for rule in changed)
-        and made.isdisjoint(rules.processors)
+        and not typed  # of attributes that are not declared nothing is known, whoever makes them
         and made.isdisjoint(read)
         and made.isdisjoint(rules.learned)
         and read.isdisjoint(rules.learned)
         and read.isdisjoint(rules.spied)
     )
+
+
+def _kinds_after(rules: RuleNetwork, added: Sequence[PlannedRule]) -> set[p.Kind]:
+    """Return the kinds of events that may follow from those that some rules make."""
+    found: set[p.Kind] = set()
+    waiting = {rule.head.kind for rule in added}
+    while waiting:
+        found |= waiting
+        leaves = [leaf for kind in waiting for leaf in rules.compiler.leaves.get(kind, ())]
+        waiting = {rule.head.kind for rule in heads_after(leaves)} - found
+    return found
+
+
+def _may_lose_reader(rules: RuleNetwork, entry: Wired) -> bool:
+    """Tell whether what an entry does can be written anew without one of its readers, in the place that it has.
+
+    Among several rules that make the same events, the first by the order of rules does.
+    """
+    plain = all(isinstance(each.node, _IN_TEXT) for each in (*below(entry), entry))
+    return plain and all(rules.heads.is_lone(rule) for rule in heads_after([entry]))
+
+
+_IN_TEXT = p.Source | p.Filter | p.Join | p.Union  # of which the code is that of the events that come to them
 
 
 def _has_order(entry: Wired) -> bool:

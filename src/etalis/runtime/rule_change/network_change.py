@@ -6,9 +6,12 @@ Law: the engine is the one that compiling all rules over the same state would gi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from etalis.plan import algebra as p
-from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
+from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring, below
+from etalis.runtime.deadlines.unmatched import Unmatched
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.rule_change.independence import RuleNetwork, may_come, may_go
 from etalis.runtime.state import Raw
 
@@ -28,35 +31,56 @@ def insert_apart(rules: RuleNetwork, added: Sequence[PlannedRule]) -> bool:
     for leaf in part.leaves:
         _offer_by(rules, compiler.add(leaf))
     for rule in added:
-        heads.kind(rule)
+        heads.kind(rule).feeds = rules.processors.get(rule.head.kind)
         rules.listened.add(rule.head.kind)
+    falls_due = any(rule.head.alarm is not None for rule in added) or any(p.falls_due(e.node) for e in part.entries)
+    rules.has_timers = rules.has_timers or falls_due
     rules.listened.update(kind for rule in added for kind in p.read_kinds(rule.head.body))
     rules.is_patched = True
     return True
 
 
 def delete_apart(rules: RuleNetwork, gone: Sequence[PlannedRule]) -> bool:
-    """Take out rules that go, and what waits in them; tell whether that could be done without the others."""
-    if not may_go(rules, gone):
+    """Take out rules that go, and what waits in them; tell whether that could be done without the others.
+
+    Parts that other rules have, too, are written anew.
+    """
+    leaving = rules.wiring.leaving(gone) if rules.compiled else None
+    if leaving is None or not may_go(rules, gone, leaving):
         return False
-    entries: list[Wired] = []
+    rules.wiring.remove(gone, leaving)
     for rule in gone:
-        entries += rules.wiring.remove(rule)
         rules.heads.makers[rule.head.kind] -= 1
         if not rules.heads.makers[rule.head.kind]:
             del rules.heads.makers[rule.head.kind]
-            rules.listened.discard(rule.head.kind)
-    for entry in entries:
+            if rule.head.kind not in rules.processors:
+                rules.listened.discard(rule.head.kind)
+    for entry in leaving.entries:
         if isinstance(entry.node, p.Source):
             _offer_by(rules, rules.compiler.remove(entry))
+    _write_anew(rules, [entry for entry, _ in leaving.readers])
     sources = [leaf.node for leaf in rules.wiring.leaves if isinstance(leaf.node, p.Source)]
     order = dict.fromkeys((source.name, len(source.args)) for source in sources)
     rules.processors = {kind: rules.processors[kind] for kind in (*order, *(rules.processors.keys() - order))}
-    keys = {entry.key for entry in entries}
+    keys = {entry.key for entry in leaving.entries}
     for key in [key for key in rules.memory if key != "log" and key[0] in keys]:
-        del rules.memory[key]
+        end_timers(rules.memory.pop(key))
     rules.is_patched = True
     return len(rules.wiring.gone) <= MOST_GONE
+
+
+def _write_anew(rules: RuleNetwork, entries: Sequence[Wired]) -> None:
+    """Write the code of entries anew whose readers have changed, at the places that their leaves have."""
+    parts = {id(part): part for entry in entries for part in (entry, *below(entry))}
+    leaves = [part for part in parts.values() if isinstance(part.node, p.Source)]
+    for change in rules.compiler.rewrite(leaves, list(parts.values())):
+        _offer_by(rules, change)
+
+
+def end_timers(part: Any) -> None:
+    """Have what a part waits for come to nothing, once it is dropped."""
+    if isinstance(part, Waiter | Unmatched):
+        part.alive = False
 
 
 def _offer_by(rules: RuleNetwork, change: Change) -> None:

@@ -16,7 +16,7 @@ from etalis.logic.inline.knowledge.facts import Budget
 from etalis.logic.inline.knowledge.purity import pure_clauses
 from etalis.logic.inline.knowledge.unfold import calls, has_inner_cut
 from etalis.logic.inline.scope import Compilation, TooLargeError
-from etalis.logic.inline.steps import ChoiceStep, DeclineError, ForkStep, GuardStep, LoopStep, Steps
+from etalis.logic.inline.steps import DeclineError, Steps, declines
 from etalis.logic.machine.database import Database
 from etalis.logic.machine.predicate import Predicate
 
@@ -128,7 +128,7 @@ class RecursiveGoals:
             self.stands.update({(called, f".changes == {called.changes}"): None for called in plain})
             goals = sum(1 + sum(1 for _ in calls(body)) for called in plain for _, body in called.live())
             goal.weight = -(-goals // _GOALS_PER_CANDIDATE)
-            if _declines(goal.steps):
+            if declines(goal.steps):
                 raise DeclineError
         except (DeclineError, TooLargeError):
             self._goals = {each: self._goals[each] for each in before} | {mode: None}
@@ -158,23 +158,3 @@ class RecursiveGoals:
             return rows
 
         return ask
-
-
-def _declines(steps: Steps) -> bool:
-    """Tell whether steps leave a part of the goal to the solver whatever the values."""
-    for step in steps:
-        match step:
-            case GuardStep(text="False"):
-                return True
-            case LoopStep(steps=inner):
-                if _declines(inner):
-                    return True
-            case ForkStep(branches=branches):
-                if any(map(_declines, branches)):
-                    return True
-            case ChoiceStep(then=then, otherwise=otherwise):
-                if _declines(then) or _declines(otherwise):
-                    return True
-            case _:
-                pass
-    return False

@@ -59,6 +59,16 @@ class ConstantIndex:
         if anew:
             self.level.build()
 
+    def replace(self, branch: RuleBranch, *, anew: bool) -> None:
+        """Offer events to the branch of a leaf that is written anew, at the place that it has."""
+        old = self._of_leaves[id(branch.leaf)]
+        self.level.remove(old)
+        branch.number = old.number
+        self._branches[branch.number] = self._of_leaves[id(branch.leaf)] = branch
+        self.level.add(branch)
+        if anew:
+            self.level.build()
+
     def remove(self, leaf: Wired) -> None:
         """Offer events to the branch of a leaf no more."""
         branch = self._of_leaves.pop(id(leaf))

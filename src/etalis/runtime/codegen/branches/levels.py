@@ -214,14 +214,14 @@ class Level:
     # branches that come and go
 
     def add(self, branch: RuleBranch) -> None:
-        """Add a branch that comes after all others."""
+        """Add a branch."""
         self._all[branch.number] = None
         self._put(branch)
 
     def _put(self, branch: RuleBranch) -> None:
         key = self._key_of(branch)
         if key is None:
-            self.open = (*self.open, branch.hit())
+            self.open = _with(self.open, branch)
             if len(self.open) > FEW + isqrt(len(self._all)) and _best_key([branch], self._used, 1) is not None:
                 self.build()
             return
@@ -242,7 +242,7 @@ class Level:
         if isinstance(group, Level):
             group.add(branch)
         elif len(group) < 2 * FEW:
-            table.put(value, (*group, branch.hit()))
+            table.put(value, _with(group, branch))
         else:
             table.put(value, self._group(key, [*(self._branches[hit[0]] for hit in group), branch]))
 
@@ -278,6 +278,10 @@ class Level:
 
     def _key_of(self, branch: RuleBranch) -> Key | None:
         return next((key for key in self.parts if branch.value(key) is not None), None)
+
+
+def _with(hits: tuple[Hit, ...], branch: RuleBranch) -> tuple[Hit, ...]:
+    return tuple(sorted((*hits, branch.hit())))
 
 
 def _without(hits: tuple[Hit, ...], branch: RuleBranch) -> tuple[Hit, ...]:

@@ -19,6 +19,7 @@ from etalis.runtime.codegen.source import Code
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import NEVER, Raw, sort_round
+from etalis.temporal.event import Event, new_event
 
 MOST_OWNERS = 8  # whose code stands in one loop
 NOTHING = (NEVER, 0, 0, None, (), None)  # what is due where nothing is
@@ -31,7 +32,8 @@ def write_lapse(rules: RuleSet, run_loop: RunLoop, offer: EventOffer) -> Callabl
     entries, alarms = [e for e in rules.wiring.entries if p.falls_due(e.node)], _alarms(rules)
     if not 0 < len(entries) + len(alarms) <= MOST_OWNERS:
         return Lapse(rules, run_loop, [], [], gathers=False).write()
-    gathers = not rules.numbered and rules.record is None and all(_is_reported(rules, offer, e) for e in entries)
+    told = rules.numbered or rules.reacts or rules.record is not None
+    gathers = not told and all(_is_reported(rules, offer, e) for e in entries)
     gathers = gathers and all(rules.heads.is_lone(rule) and _is_plain(offer, rule) for rule in alarms)
     return Lapse(rules, run_loop, entries, alarms, gathers=gathers).write()
 
@@ -61,6 +63,7 @@ class Lapse:
             code(f"return {self.general}")
         code.add(["found = []", "due = since = None"])
         code("begin = 0" if self.gathers else f"{code.constant(self.run_loop)}.made = 0")
+        code.add([f"{code.constant(self.run_loop)}.moment = None"] if self.rules.reacts else [])
         with code.block("while True:"):
             source = self._write_first()
             if not self.gathers:
@@ -80,9 +83,13 @@ class Lapse:
                     self.rules.heads.write_due(code, rule, "place", "ends")
                     code("continue")
             self._write_other(source)
-        self._write_end_of_step()
         code(f"{code.constant(self.timers)}.due = ends")
-        code(f"return {self.reported} if found else ()")
+        with code.block("if not found:"):
+            code("return ()")
+        with code.block("if len(found) == 1:"):
+            code(f"return ({code.constant(new_event)}({code.constant(Event)}, found[0]),)")
+        self._write_end_of_step()
+        code(f"return {self.reported}")
         return self.compiler.base.finish(code, "lapse")
 
     @property
@@ -115,8 +122,10 @@ class Lapse:
 
     def _write_settling(self) -> None:
         """Write that what a step has caused is settled before the next one."""
-        code = self.code
-        with code.block(f"if {code.constant(self.rules.state.queue)} and (ends != due or back != since):"):
+        code, state = self.code, self.rules.state
+        left = [code.constant(state.queue)]
+        left += [code.constant(state.reacting), code.constant(state.steps)] if self.rules.reacts else []
+        with code.block(f"if ({' or '.join(left)}) and (ends != due or back != since):"):
             code(f"{code.constant(self.run_loop.settle_due)}(found)")
             code("continue")
 
@@ -156,7 +165,7 @@ class Lapse:
         code = self.code
         with code.block("if back != since or ends != due:"):
             self._write_end_of_step()
-            code.add(["(due, since) = (ends, back)", *(["begin = len(found)"] if self.gathers else [])])
+            code.add(["(due, since) = (ends, back)", *(["begin = count"] if self.gathers else [])])
         if self.rules.numbered:
             code(f"{code.constant(self.rules.state)}.current += 1")
 
@@ -164,9 +173,10 @@ class Lapse:
         """Write that the events of a step that are gathered are put in the order of a round, and counted."""
         code = self.code
         if self.gathers:
-            with code.block("if len(found) > begin + 1:"):
+            code("count = len(found)")
+            with code.block("if count > begin + 1:"):
                 code(f"{code.constant(_sort_step)}(found, begin)")
-            with code.block(f"if len(found) > {code.constant(self.run_loop.most)}:"):
+            with code.block(f"if count > {code.constant(self.run_loop.most)}:"):
                 code(self.reported)
 
 
@@ -198,7 +208,7 @@ def _is_exact(rules: RuleSet) -> bool:
     acts = any(planned.head.actions for planned, _ in rules.rules)
     acts = acts or any(isinstance(test, p.Action) for entry in entries for test in p.tests(entry.node))
     asks = any(isinstance(entry.node, p.Deadline) and entry.node.conditions for entry in entries)
-    if rules.reacts or rules.heads.derivations is not None or (acts and asks):
+    if rules.heads.derivations is not None or (acts and asks):
         return False
     return not joins or (joins == 1 and not others)  # of levels, each is a step of its own
 

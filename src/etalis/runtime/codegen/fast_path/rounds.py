@@ -221,7 +221,9 @@ class Rounds:
         return bool(leaves) and len(leaves) <= MOST_KEPT and written and kind not in self.compiler.indexes
 
     def _follows_any(self, kind: Kind) -> bool:
-        return any(rule.head.kind in self.rules.processors for rule in self._kept_rules(kind))
+        """Tell whether something else is done with what an event makes than to report it."""
+        rules, heads = self._kept_rules(kind), self.rules.heads
+        return any(rule.head.kind in self.rules.processors or not heads.kind(rule).reported for rule in rules)
 
     def _kept_rules(self, kind: Kind) -> list[PlannedRule]:
         """Return the rules of which an event makes one match at most, whose events can be followed in line."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from etalis.plan import algebra as p
+from etalis.plan.retention import waits_as_instant
 from etalis.runtime.codegen.absences import Absences
 from etalis.runtime.codegen.emission import Emission
 from etalis.runtime.codegen.joins.outer import OuterJoins
@@ -71,7 +72,10 @@ class Probe:
     def find(self, group: str) -> None:
         """Write that the group of the partners is found."""
         database = self.parts.base.conditions.solver.database
-        self.keys.find(self.code, self.place, self.names, self.key, self.at, self.other, group, database)
+        seldom = waits_as_instant(self.node.relation, 1 - self.place) and self.unmatched is None
+        self.keys.find(
+            self.code, self.place, self.names, self.key, self.at, self.other, group, database, seldom=seldom
+        )  # fmt: skip
 
     def hand_on(self, tests: Passing, names: Names, start: str, end: str) -> None:
         """Write that a match is handed on."""

@@ -72,9 +72,13 @@ class JoinKeys:
         return key
 
     def find(
-        self, code: Code, place: int, names: Names, key: str, at: str, other: str, group: str, database: Database
-    ) -> None:
-        """Write that a group of the other side's store is found, and its key `at` where that is another one."""
+        self, code: Code, place: int, names: Names, key: str, at: str, other: str, group: str, database: Database, *,
+        seldom: bool = False,
+    ) -> None:  # fmt: skip
+        """Write that a group of the other side's store is found, and its key `at` where that is another one.
+
+        A store in which anything waits `seldom` is looked at before it is searched.
+        """
         if self.fact is not None:
             own = (self.fact.left, self.fact.right)[place]
             assert isinstance(own, s.Var)
@@ -88,7 +92,7 @@ class JoinKeys:
                 search.write(code, names[own.name], at, other, group)
             return
         if not self.is_loose or len(self.pairs) == 1:
-            code(f"{group} = {other}.get({key})")
+            code(f"{group} = {other}.get({key}){f' if {other} else None' if seldom else ''}")
         if not self.is_loose:
             return
         if len(self.names) == 1:

@@ -12,13 +12,13 @@ from etalis.runtime.codegen.aggregates.results import OtherOperators
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.repetitions.shape import WrittenRepetition
-from etalis.runtime.codegen.repetitions.tokens import write_token
+from etalis.runtime.codegen.repetitions.tokens import write_sweep, write_token
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.repetition import waiting
 from etalis.runtime.operators.repetition.counted import Left
 from etalis.runtime.operators.repetition.repeater import Repeater
-from etalis.runtime.operators.store import LONG, Token
+from etalis.runtime.operators.store import LONG, Once
 
 
 class AnchoredCode:
@@ -34,6 +34,7 @@ class AnchoredCode:
         self.left = shape.node.left.exports
         self.groups = code.constant(self.repeater.lefts.groups)
         self.limit = ""
+        self.own_key = ""  # of the group of an element
 
     # left sides
 
@@ -43,11 +44,20 @@ class AnchoredCode:
         group, key, one = code.fresh("g"), code.fresh("q"), code.fresh("w")
         code(f"{key} = {self.shape.left_key(names)}")
         values = tuple_of([names[v] for v in self.left]) if self.left else "()"
-        code(f"{one} = {code.constant(Left)}({values}, {t1}, {t2})")
         code(f"{group} = {self.groups}.get({key})")
+        once, parents, depth = Once.among(self.left), "", code.depth
+        if once is not None:  # of those with one origin and equal values only the first waits
+            token = names["$token"]
+            parents = f", () if {token} is None else ({token},)"
+            repeated = f"{code.constant(waiting.is_repeated)}({group}, {values}, {code.constant(once)})"
+            code(f"if {group} is None or not {repeated}:")
+            code.depth += 1
+        code(f"{one} = {code.constant(Left)}({values}, {t1}, {t2}{parents})")
         newest = self.shape.node.policy.keep == "newest"
         with code.block(f"if {group} is None:"):
             code(f"{self.groups}[{key}] = [{one}]")
+            if self.shape.goes:
+                write_sweep(code, self.repeater, self.groups)
         if newest and t1 == t2:  # nothing that waits ends after an instant, or starts after it
             with code.block("else:"):
                 code(f"{self.groups}[{key}] = [{one}]")
@@ -63,6 +73,7 @@ class AnchoredCode:
             code(f"{fifo}.append(({t2}, {key}))")
             with code.block(f"if {fifo}[0][0] < {t2} - {code.constant(keep)}:"):
                 code(f"{code.constant(shelf.expire)}({t2})")
+        code.depth = depth
 
     # elements
 
@@ -72,7 +83,11 @@ class AnchoredCode:
         group, key = code.fresh("g"), code.fresh("q")
         code(f"{key} = {self.shape.left_key(names)}")
         code(f"{group} = {self.groups}.get({key})")
+        self.own_key = key
         with code.block(f"if {group} is not None:"):
+            if self.shape.key(names) != self.shape.left_key(names):
+                self.own_key = code.fresh("q")
+                code(f"{self.own_key} = {self.shape.key(names)}")
             if self.shape.keep is not None:
                 self.limit = code.fresh("l")
                 code(f"{self.limit} = {t2} - {code.constant(self.shape.keep)}")
@@ -105,7 +120,7 @@ class AnchoredCode:
         tests = [f"{one} is not None"] if latest or gone else []
         tests += [] if latest else [f"{one}.end < {t1}"]
         with code.block(f"if {' and '.join(tests)}:"):
-            self._count_one(one, key, names, t1, t2)
+            self._count_one(one, names, t1, t2)
         code.depth = depth
 
     def _is_gone(self, one: str) -> str:
@@ -130,7 +145,7 @@ class AnchoredCode:
             if gone:
                 with code.block(f"if {gone}:"):
                     code.add([f"{stale} = True", "continue"])
-            known = self.known(one, self._first(one, key, t1), names)
+            known = self.known(one, self._first(one, t1), names)
             code(f"{start} = {one}.start")
             passing = self.tests(known, start, t2)
             with code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
@@ -141,11 +156,11 @@ class AnchoredCode:
             with code.block(f"if {stale}:"):
                 code(f"{code.constant(waiting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
         with code.block(f"if {one} is not None:"):
-            self._count(one, key, names, t1, t2, lambda: self.hand_on(one, passing, known, start, t2))
+            self._count(one, t1, t2, lambda: self.hand_on(one, passing, known, start, t2))
 
-    def _count_one(self, one: str, key: str, names: Names, t1: str, t2: str) -> None:
+    def _count_one(self, one: str, names: Names, t1: str, t2: str) -> None:
         """Write that a left side counts an element, and that a match is handed on."""
-        first = self._first(one, key, t1)
+        first = self._first(one, t1)
 
         def hand_on() -> None:
             start = self.code.fresh("s")
@@ -153,7 +168,7 @@ class AnchoredCode:
             self.code(f"{start} = {one}.start")
             self.hand_on(one, self.tests(known, start, t2), known, start, t2)
 
-        self._count(one, key, names, t1, t2, hand_on)
+        self._count(one, t1, t2, hand_on)
 
     def _offer_all(self, group: str, key: str, names: Names, t1: str, t2: str) -> None:
         """Write that all left sides before an element count it: a match of each, or one of all together."""
@@ -169,9 +184,15 @@ class AnchoredCode:
             if gone:
                 with code.block(f"if {gone}:"):
                     code.add([f"{stale} = True", "continue"])
-            first = self._first(one, key, t1)
+            first = self._first(one, t1)
             item = f"({one}, {first})" if with_first else one
-            self._count(one, key, names, t1, t2, lambda: code(f"{found}.append({item})"))
+            if self.shape.asks:
+                start = code.fresh("s")
+                code(f"{start} = {one}.start")
+                passing = self.tests(self.known(one, first, names), start, t2)
+                with code.block(f"if not ({' and '.join(passing.expressions) or 'True'}):"):
+                    code("continue")
+            self._count(one, t1, t2, lambda: code(f"{found}.append({item})"))
         if gone:
             with code.block(f"if {stale}:"):
                 code(f"{code.constant(waiting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
@@ -181,9 +202,11 @@ class AnchoredCode:
                 code(f"{item} = {found}[-1]")
                 lefts = f"[z[0] for z in {found}]" if with_first else found
                 code(f"{start} = min([z.start for z in {lefts}])")
-                token = f"{code.constant(_unite)}({lefts})"
+                token = f"{code.constant(waiting.unite)}({lefts})"
                 known = self.known(one, first, names, token)
-                self.hand_on(one, self.tests(known, start, t2), known, start, t2)
+                passing = self.tests(known, start, t2)
+                with code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):  # once more, of the whole
+                    self.hand_on(one, passing, known, start, t2)
             return
         with code.block(f"for {item} in {found}:"):
             known = self.known(one, first, names)
@@ -192,29 +215,25 @@ class AnchoredCode:
 
     # counting
 
-    def _first(self, one: str, key: str, t1: str) -> str:
+    def _first(self, one: str, t1: str) -> str:
         """Write where the count begins that an element goes on with, if anyone asks; return its name."""
         if "$last" not in self.shape.columns:
             return ""
         code = self.code
         first, count = code.fresh("b"), code.fresh("c")
         goes_on = f"{count} is not None" + ("" if self.shape.most is None else f" and {count}[2] < {t1}")
-        code(f"{count} = None if {one}.counted is None else {one}.counted.get({key})")
+        code(f"{count} = None if {one}.counted is None else {one}.counted.get({self.own_key})")
         code(f"{first} = {count}[1] if {goes_on} else {t1}")
         return first
 
-    def _count(self, one: str, key: str, names: Names, t1: str, t2: str, complete: Callable[[], None]) -> None:
+    def _count(self, one: str, t1: str, t2: str, complete: Callable[[], None]) -> None:
         """Write that a left side counts an element, and what is done if that makes a match."""
-        code, least, most = self.code, self.shape.least, self.shape.most
+        code, key, least, most = self.code, self.own_key, self.shape.least, self.shape.most
         if self.shape.waits_once and most is None:
             with code.block(f"if not {one}.counted:"):
                 code(f"{one}.counted = {{{key}: [1, {t1}, {t2}]}}")
                 complete()
             return
-        own = self.shape.key(names)
-        if own != self.shape.left_key(names):
-            key = code.fresh("q")
-            code(f"{key} = {own}")
         count, number = code.fresh("c"), code.fresh("n")
         code(f"{count} = None if {one}.counted is None else {one}.counted.get({key})")
         with code.block(f"if {count} is None:"):
@@ -269,8 +288,3 @@ class AnchoredCode:
             self.code(f"{local} = {known[name]}")
             known[name] = local
         self.operators.emission.multiplied(self.code, self.entry, passing, known, start, t2)
-
-
-def _unite(lefts: list[Left]) -> Token:
-    """Return the token of a match of several left sides."""
-    return Token(lefts[-1].token.origin, tuple([left.token for left in lefts]))

@@ -39,10 +39,7 @@ class Repetitions:
 
     def takes(self, entry: Wired, place: int) -> bool:
         """Tell whether the instances of one input are taken by generated code."""
-        node = entry.node
-        assert isinstance(node, p.Repetition)
-        if node.left is not None and place == 0 and "$token" in node.left.exports:
-            return False
+        del place
         return self.shape(entry) is not None
 
     def take(self, code: Code, entry: Wired, place: int, names: Names, t1: str, t2: str) -> None:
@@ -80,5 +77,5 @@ def _is_written(shape: WrittenRepetition) -> bool:
     if policy.select in ("earliest", "latest"):
         return True
     if policy.restricts:
-        return shape.node.left is not None and not shape.asks
+        return shape.node.left is None or not shape.binds
     return "$last" not in shape.columns or shape.node.left is None

@@ -33,8 +33,13 @@ class WrittenRepetition:
 
     @property
     def asks(self) -> bool:
-        """Whether a match must pass more than windows."""
+        """Whether a left side must pass more than windows."""
         return _asks(self.node)
+
+    @property
+    def binds(self) -> bool:
+        """Whether conditions bind variables."""
+        return any(isinstance(test, p.GoalTest) and test.outputs for test in self.node.tests)
 
     @property
     def goes(self) -> bool:
@@ -83,18 +88,23 @@ def _waits_once(stores: JoinStores, entry: Wired, node: p.Repetition) -> bool:
     """Tell whether all matches of a left side, or run, are equal for what follows, so that only the first waits."""
     if len(entry.readers) != 1 or entry.readers[0].kind != "input" or entry.readers[0].place != 0:
         return False
-    join = entry.readers[0].target
-    if not isinstance(join.node, p.Join) or join.node.alone is not None or not join.node.relation.sequential:
-        return False
-    if node.policy.select == "together" or join.node.policy.keep == "newest" or stores.probes(join, 0):
-        return False
-    if Once.among(stores.columns(join, 0)) is None:
+    if node.policy.select == "together" or not _keeps_first(stores, entry.readers[0].target):
         return False
     if node.left is None:  # which is tested when it has been counted
         return not _asks(node) and all(v in node.shared or v == "$token" for v in node.exports)
     given = node.left.exports
     firm = all(v in given or v in ("$token", "$first", "$last") for v in node.exports)
     return firm and all(v in given for v in node.shared)
+
+
+def _keeps_first(stores: JoinStores, follower: Wired) -> bool:
+    """Tell whether a match only waits at what follows, and the first of those that are equal stays."""
+    match follower.node:
+        case p.Join(alone=None, policy=policy, relation=relation) if relation.sequential and policy.keep != "newest":
+            return not stores.probes(follower, 0) and Once.among(stores.columns(follower, 0)) is not None
+        case p.Repetition(left=p.Repetition(exports=exports), policy=policy) if policy.keep != "newest":
+            return Once.among(exports) is not None
+    return False
 
 
 def _asks(node: p.Repetition) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from etalis.runtime.codegen.source import Code
+from etalis.runtime.operators.repetition.repeater import Repeater
+from etalis.runtime.operators.repetition.runner import Runner
+from etalis.runtime.operators.repetition.waiting import sweep
 
 
 def write_token(code: Code, one: str) -> str:
@@ -10,3 +13,10 @@ def write_token(code: Code, one: str) -> str:
     token = code.fresh("m")
     code(f"{token} = {one}.tied or {one}.token")
     return token
+
+
+def write_sweep(code: Code, operator: Repeater | Runner, groups: str) -> None:
+    """Write that groups of which all has been consumed are dropped, when there may be many."""
+    name = code.constant(operator)
+    with code.block(f"if len({groups}) > {name}.most:"):
+        code(f"{name}.most = {code.constant(sweep)}({groups})")

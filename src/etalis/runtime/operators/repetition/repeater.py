@@ -52,6 +52,7 @@ class Repeater:
         self.line_key = line_key
         self.lines: dict[Values, Any] = {}  # what generated code keeps of the elements of a group under `unrestricted`
         self.lines_most = LONG
+        self.most = 0  # groups of left sides, before generated code drops those that have been consumed
 
     def line(self, key: Values, group: Iterable[Left]) -> ElementLine:
         """Return the elements of a group, those of a snapshot, too; forget those of other groups now and then."""

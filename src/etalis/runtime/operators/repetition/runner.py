@@ -48,6 +48,7 @@ class Runner:
         self.firsts: dict[Values, list[tuple[Run, list[ChainEnd]]]] = {}
         self.elements: dict[Values, Any] = {}  # (start, end, values) each
         self.fifo: deque[tuple[int, Values]] = deque()
+        self.most = 0  # groups of runs, before generated code drops those that have been consumed
         self.by_lines = False  # whether generated code keeps elements in lines, as it does under `unrestricted`
 
     def line(self, key: Values, end: int) -> ElementLine:

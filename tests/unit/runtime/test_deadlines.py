@@ -1,0 +1,103 @@
+"""Absences until a deadline in generated code: what waits stays small, and it goes on wherever it was interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import etalis
+from etalis.errors import LimitError
+from etalis.runtime.operators.blockers import Blockers
+
+pytestmark = pytest.mark.fast
+
+IDLE = "idle(X) <- a(X) seq (not a(X) within 10)."
+WATCHES = """
+    late(X) <- a(X) seq (not b(X) within 20).
+    very_late(X) <- late(X) seq (not b(X) within 5).
+    quiet(X) <- b(X) seq (not a(X) within 20).
+    exceptionAlarm(soon(X), 3) <- a(X).
+"""
+
+
+def rows(count: int) -> Iterator[tuple[Any, ...]]:
+    """Yield events of which some come together, some far apart."""
+    return ((("a", "b")[i * i % 3 % 2], i * 7 % 11, i // 2 + 30 * (i // 40)) for i in range(count))
+
+
+def shown(found: Iterator[Any] | list[Any]) -> list[str]:
+    return list(map(str, found))
+
+
+def test_keys_that_come_once_are_forgotten() -> None:
+    engine = etalis.compile(IDLE).engine()
+    found = sum(len(engine.push("a", number, at=number)) for number in range(2000))
+    memory = engine.core.rules.memory.values()
+    (blockers,) = (part for part in memory if isinstance(part, Blockers))
+    assert found == 1989
+    assert len(blockers.groups) < 200
+    assert len(blockers.fifo) < 200
+
+
+def test_a_key_that_comes_again_and_again_stands_in_the_queue_once() -> None:
+    engine = etalis.compile(IDLE).engine()
+    assert not list(engine.run(("a", number % 3, number) for number in range(2000)))
+    (blockers,) = (part for part in engine.core.rules.memory.values() if isinstance(part, Blockers))
+    assert {key: len(group) for key, group in blockers.groups.items()} == {0: 1, 1: 1, 2: 1}
+    assert len(blockers.fifo) == 3
+
+
+@pytest.mark.parametrize("text", [IDLE, WATCHES])
+@pytest.mark.parametrize("place", [1, 17, 63, 120])
+def test_a_restored_engine_has_its_timers_in_lanes_and_goes_on(text: str, place: int) -> None:
+    program, stream = etalis.compile(text), list(rows(160))
+    whole = program.engine()
+    expected = shown(list(whole.run(stream)) + list(whole.close()))
+    first = program.engine()
+    found = shown(list(first.run(stream[:place])))
+    second = program.restore(first.snapshot())
+    alarms = "soon" in text
+    assert len(second.core.state.timers.heap) <= (place if alarms else 0)
+    assert found + shown(list(second.run(stream[place:])) + list(second.close())) == expected
+
+
+@pytest.mark.parametrize("text", [IDLE, f"{IDLE} told(X) <- idle(X)."])
+def test_what_is_due_at_once_counts_for_the_event_that_it_precedes(text: str) -> None:
+    engine = etalis.compile(text, max_derivations=5).engine()
+    for number in range(6):
+        engine.push("a", number, at=0)
+    with pytest.raises(LimitError, match="one input caused more than 5 events"):
+        engine.push("a", 9, at=100)
+
+
+def test_rules_that_go_take_their_deadlines_along() -> None:
+    program = etalis.compile(
+        "one rule: x(X) <- a(X) seq (not b(X) within 10). two rule: y(X) <- a(X) seq (not c within 10)."
+    )
+    engine = program.engine()
+    engine.push("a", 1, at=0)
+    engine.delete_rule("one")
+    engine.push("a", 2, at=5)
+    assert [event.name for event in engine.push("b", 3, at=20)] == ["y", "y"]
+
+
+def test_unread_events_let_time_pass_where_something_is_isolated() -> None:
+    engine = etalis.compile("d(X) <- iso(a(X) seq b(X)). y(X) <- a(X) seq (not c within 10).").engine()
+    engine.push("a", 1, at=0)
+    assert engine.push("other", 5, at=3) == ()  # no rule knows it, so that it disturbs nothing
+    assert [event.name for event in engine.push("b", 1, at=4)] == ["d"]
+    assert [event.name for event in engine.push("other", 5, at=30)] == ["y"]
+    assert engine.report().unread
+
+
+@pytest.mark.parametrize("at", [1.5, 1e305, float("nan"), float("inf"), -2e14])
+def test_a_moment_as_a_float_is_the_same_pushed_and_in_a_row(at: float) -> None:
+    program, found = etalis.compile("b(X) <- a(X)."), []
+    for way in (lambda e: e.push("a", 1, at=at), lambda e: list(e.run([("a", 1, at)]))):
+        try:
+            found.append(shown(list(way(program.engine()))))
+        except etalis.EtalisError as error:
+            found.append([error.problems[0].code])
+    assert found[0] == found[1]
