@@ -30,12 +30,13 @@ EVENTS = [Event.make("a", (1,), 1_500_000, 1_500_000), Event.make("b", (1, 2), 2
 
 
 def compile_and_plan() -> Walk:
-    return lambda: etalis.compile(TEXT).engine()
+    return lambda: etalis.compile(TEXT).engine().push  # written when it is first asked for
 
 
 def push_two() -> Walk:
     engine = etalis.compile(TEXT).engine(policy="unrestricted")
     engine.on("d", lambda match: None)
+    assert engine.push is not None  # written before the walk
 
     def push() -> None:
         engine.push("a", 1, at=1.5)

@@ -14,7 +14,7 @@ from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.operators.repetition.counted import Run
 from etalis.runtime.operators.repetition.runner import Runner
-from etalis.runtime.operators.repetition.waiting import expire_runs, next_run
+from etalis.runtime.operators.repetition.waiting import drop_complete, expire_runs, next_run, next_runs, unite
 
 
 class AloneCode:
@@ -30,6 +30,9 @@ class AloneCode:
 
     def write_element(self, names: Names, t1: str, t2: str) -> None:
         """Write that an element extends a run, or opens one, and that what is long enough is handed on."""
+        if self.shape.node.policy.select in ("all", "together"):
+            self._write_all(names, t1, t2)
+            return
         code, least, most = self.code, self.shape.least, self.shape.most
         key, run, number = code.fresh("q"), code.fresh("w"), code.fresh("n")
         code(f"{key} = {self.shape.key(names)}")
@@ -59,7 +62,45 @@ class AloneCode:
                         code(f"{group}.pop()")
         ends = f"{number} == 1" if self.shape.waits_once and most is None else f"{number} >= {least}"
         with code.block(f"if {ends}:"):
-            self._hand_on(run, names, t2)
+            self._hand_on(f"{run}.start", "", names, t2, run)
+
+    def _write_all(self, names: Names, t1: str, t2: str) -> None:
+        """Write that an element extends all runs that ended before it, each for itself."""
+        code, most = self.code, self.shape.most
+        key, run, group, found = code.fresh("q"), code.fresh("w"), code.fresh("g"), code.fresh("h")
+        code(f"{key} = {self.shape.key(names)}")
+        limit = self._expire(t2)
+        code(f"{found} = ()")
+        code(f"{group} = {self.runs}.get({key})")
+        with code.block(f"if {group} is not None:"):
+            code(f"{found} = {code.constant(next_runs)}({self.runs}, {key}, {t1}, {limit or 'None'})")
+        with code.block(f"for {run} in {found}:"):
+            code(f"{run}.number += 1")
+            code(f"{run}.end = {t2}")
+        with code.block(f"if not {found}:"):
+            code(f"{run} = {code.constant(Run)}({t1}, {t2})")
+            code(f"{found} = [{run}]")
+            if most != 1:
+                with code.block(f"if ({group} := {self.runs}.get({key})) is None:"):
+                    code(f"{self.runs}[{key}] = [{run}]")
+                    if self.shape.goes:
+                        write_sweep(code, self.runner, self.runs)
+                with code.block("else:"):
+                    code(f"{group}.append({run})")
+                if limit:
+                    code(f"{code.constant(self.runner.fifo)}.append(({t2}, {key}))")
+        if most is not None and most > 1:
+            with code.block(f"elif max([z.number for z in {found}]) == {most}:"):
+                code(f"{code.constant(drop_complete)}({self.runs}, {key}, {most})")
+        is_once = self.shape.waits_once and most is None
+        code(f"{found} = [z for z in {found} if z.number {'== 1' if is_once else f'>= {self.shape.least}'}]")
+        if self.shape.node.policy.select == "together":
+            with code.block(f"if {found}:"):
+                start, token = f"min([z.start for z in {found}])", f"{code.constant(unite)}({found})"
+                self._hand_on(start, token, names, t2)
+            return
+        with code.block(f"for {run} in {found}:"):
+            self._hand_on(f"{run}.start", "", names, t2, run)
 
     def _expire(self, t2: str) -> str:
         """Write that runs go which began too long ago; return the name of the moment before which they began."""
@@ -91,13 +132,14 @@ class AloneCode:
                 code(f"{run} = None")
         return group
 
-    def _hand_on(self, run: str, names: Names, t2: str) -> None:
-        """Write that a match is handed on if it passes the tests."""
+    def _hand_on(self, since: str, token: str, names: Names, t2: str, run: str = "") -> None:
+        """Write that a match is handed on if it passes the tests: that of a run, if it has no token of its own."""
         code, start = self.code, self.code.fresh("s")
-        code(f"{start} = {run}.start")
+        code(f"{start} = {since}")
         known = {v: names.get(v, "None") for v in self.shape.columns}
         if "$token" in known:
-            known["$token"] = write_token(code, run)
+            known["$token"] = code.fresh("m") if token else write_token(code, run)
+            code.add([f"{known['$token']} = {token}"] if token else [])
         low, high = known.get("$first", start), known.get("$last", t2)
         passing = self.operators.tests.write(code, self.entry, known, self.entry.sure, start, t2, low, high, None)
         self.operators.emission.guarded(code, self.entry, passing, known, start, t2)

@@ -18,7 +18,7 @@ from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.repetition import waiting
 from etalis.runtime.operators.repetition.counted import Left
 from etalis.runtime.operators.repetition.repeater import Repeater
-from etalis.runtime.operators.store import LONG, Once, Token
+from etalis.runtime.operators.store import LONG, Once
 
 
 class AnchoredCode:
@@ -202,7 +202,7 @@ class AnchoredCode:
                 code(f"{item} = {found}[-1]")
                 lefts = f"[z[0] for z in {found}]" if with_first else found
                 code(f"{start} = min([z.start for z in {lefts}])")
-                token = f"{code.constant(_unite)}({lefts})"
+                token = f"{code.constant(waiting.unite)}({lefts})"
                 known = self.known(one, first, names, token)
                 passing = self.tests(known, start, t2)
                 with code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):  # once more, of the whole
@@ -288,8 +288,3 @@ class AnchoredCode:
             self.code(f"{local} = {known[name]}")
             known[name] = local
         self.operators.emission.multiplied(self.code, self.entry, passing, known, start, t2)
-
-
-def _unite(lefts: list[Left]) -> Token:
-    """Return the token of a match of several left sides."""
-    return Token(lefts[-1].token.origin, tuple([left.token for left in lefts]))

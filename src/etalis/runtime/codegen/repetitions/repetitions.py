@@ -77,5 +77,5 @@ def _is_written(shape: WrittenRepetition) -> bool:
     if policy.select in ("earliest", "latest"):
         return True
     if policy.restricts:
-        return shape.node.left is not None and not shape.binds
+        return shape.node.left is None or not shape.binds
     return "$last" not in shape.columns or shape.node.left is None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
 from etalis.runtime.operators.base import Values, rank
 from etalis.runtime.operators.repetition.counted import Left, Run, is_usable
 from etalis.runtime.operators.repetition.runner import keep_started
-from etalis.runtime.operators.store import LONG, Once
+from etalis.runtime.operators.store import LONG, Once, Token
 
 END = attrgetter("end")
 MANY = 1024  # groups, before it is looked at which of them are still needed
@@ -126,6 +127,32 @@ def next_run(runs: dict[Values, list[Run]], key: Values, latest: bool, before: i
     else:
         del runs[key]
     return found
+
+
+def next_runs(runs: dict[Values, list[Run]], key: Values, before: int, limit: int | None) -> list[Run]:
+    """Return the runs of a key that go on, in order of rank, which become the last; drop those that cannot be used."""
+    group = [run for run in runs[key] if is_usable(run) and (limit is None or run.start >= limit)]
+    found = sorted([run for run in group if run.end < before], key=rank)
+    group = [*(run for run in group if run.end >= before), *found]
+    if group:
+        runs[key] = group
+    else:
+        del runs[key]
+    return found
+
+
+def drop_complete(runs: dict[Values, list[Run]], key: Values, number: int) -> None:
+    """Drop the runs of a key that have so many elements."""
+    group = [run for run in runs[key] if run.number != number]
+    if group:
+        runs[key] = group
+    else:
+        del runs[key]
+
+
+def unite(several: Sequence[Left | Run]) -> Token:
+    """Return the token of a match of several left sides, or runs."""
+    return Token(several[-1].token.origin, tuple([one.token for one in several]))
 
 
 def expire_runs(runs: dict[Values, list[Run]], fifo: deque[tuple[int, Values]], limit: int) -> None:
