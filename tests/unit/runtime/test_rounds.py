@@ -166,3 +166,12 @@ def test_what_is_left_of_a_round_is_settled_after_an_error_in_it() -> None:
     assert ([event.name for event in found], len(engine.errors)) == (["b"], 1)
     assert [event.name for event in engine.push("a", 3, at=1)] == ["b", "c", "d"]
     assert calls == [1, 2, 3]
+
+
+def test_what_a_long_chain_is_made_of_is_known_to_its_end() -> None:
+    text = "\n".join(f"e{k + 1}(X) <- e{k}(X)." for k in range(60)) + "\nprint_trigger(e60/1)."
+    engine = etalis.compile(":- event(e0(x: int)).\n" + text).engine(justification="full")
+    (event,) = engine.push("e0", 7, at=1)
+    lines = str(engine.justify(event)).splitlines()
+    assert lines[0].startswith("e60(7)")
+    assert "e0(7) [1, 1]" in engine.justify(event).to_text(all=True).splitlines()[-1]

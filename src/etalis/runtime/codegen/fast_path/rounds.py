@@ -84,6 +84,7 @@ class Rounds:
             return None
         self.room = MOST_LEAVES - len(self.events.leaves[kind])
         output = FollowOutput()
+        output.code.rope = "raw"
         self._arrive(output, kind, self._read(output, "raw", kind), "t1", Reached((), 0, frozenset((kind,))))
         return self.compiler.base.finish(output.code, f"follow {format_atom(head.name)}/{head.arity}")
 
