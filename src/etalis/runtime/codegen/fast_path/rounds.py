@@ -49,6 +49,7 @@ class Rounds:
         self.most = min(run_loop.most, MOST_ROUNDS)
         self.settle = run_loop.settle_numbered if rules.numbered else run_loop.settle_now
         self.settle_kinds = run_loop.settle_kinds
+        self.report = run_loop.report
         self.is_plain = not rules.reacts and rules.log is None
         self.room = 0
         may_follow = self.is_plain and not rules.numbered
@@ -202,7 +203,7 @@ class Rounds:
         if len(gathered) > 1:
             several = ", ".join(f"*{other}" for other in gathered)
             code.add([f"{found} = [{several}]", f"{code.constant(sort_round)}({found})"])
-        reported = f"{code.constant(self.events.report)}({found}, {step.made})"
+        reported = f"{code.constant(self.report)}({found}, {step.made})"
         if self.events.passes_time or step.made == self.most:
             self._hand_on(output, step, reported)
             return
