@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from etalis.data.values import format_atom
 from etalis.plan import algebra as p
+from etalis.plan.keys import Kind
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.fast_path.inputs import FollowOutput, MatchOutput, places
+from etalis.runtime.codegen.fast_path.offering import Offering
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.state import MOST_ROUNDS, HeadKind, Raw
 from etalis.temporal.event import Event, new_event
 
 if TYPE_CHECKING:
-    from etalis.runtime.codegen.fast_path.matches import EventOffer, Kind
     from etalis.runtime.run_loop import RunLoop
 
 MOST_LEAVES = 24  # that are written into one text
@@ -41,7 +42,7 @@ class Reached(NamedTuple):
 class Rounds:
     """Writes what follows from events, for one rule set."""
 
-    def __init__(self, offer: EventOffer, run_loop: RunLoop) -> None:
+    def __init__(self, offer: Offering, run_loop: RunLoop) -> None:
         self.events = offer
         self.rules = rules = offer.rules
         self.compiler = offer.compiler
