@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from etalis.plan import algebra as p
+from etalis.plan.keys import Kind
 from etalis.runtime.codegen.branches.asked_values import NUMBERS
 from etalis.runtime.codegen.branches.constant_index import ConstantIndex
 from etalis.runtime.codegen.branches.levels import Level, Limit, ValueTable
 from etalis.runtime.codegen.branches.segments import Segments
 from etalis.runtime.codegen.branches.shapes import NOTHING, Hit
 from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
+from etalis.runtime.codegen.fast_path.offering import Offering
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.state import sort_round
-
-if TYPE_CHECKING:
-    from etalis.runtime.codegen.fast_path.matches import EventOffer, Kind
 
 
 _DECLARED_NUMBERS = frozenset(("int", "float", "time"))
@@ -31,7 +29,7 @@ _DECLARED_NUMBERS = frozenset(("int", "float", "time"))
 class IndexedOffer:
     """Writes how events come to the branches of their kind, for one rule set."""
 
-    def __init__(self, events: EventOffer) -> None:
+    def __init__(self, events: Offering) -> None:
         self.events = events
         self.indexes = events.compiler.indexes
 
