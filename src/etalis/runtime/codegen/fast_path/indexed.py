@@ -22,7 +22,6 @@ from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.state import sort_round
 
-
 _DECLARED_NUMBERS = frozenset(("int", "float", "time"))
 
 
