@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import cached_property, partial
 from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
+from etalis.data.uncollected import collected_once
 from etalis.errors import ConditionError, EventError, OptionError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
 from etalis.language.flags import with_ahead, with_limits
@@ -122,7 +123,8 @@ class Core:
         )  # fmt: skip
         is_disordered = program.settings.lateness is not None or program.settings.revision
         defers = options.defers and not is_disordered  # what runs events again looks into the code of the rules
-        self.rules = make_rules(report=self.fail, watched=options.on_error is not None, defers=defers)
+        with collected_once():
+            self.rules = make_rules(report=self.fail, watched=options.on_error is not None, defers=defers)
         self.state = self.rules.state
         self.changes = Changes(self.state, solver.database, self.fail, self.rules.record)
         self.run_loop.begin(self.rules, self.changes)

@@ -7,6 +7,7 @@ What raises is reported with rule, bindings and text, and fails that match alone
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from etalis.data.measure import TOO_DEEP, is_too_deep
@@ -15,7 +16,7 @@ from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.check.goals import takes_unbound
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
-from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal
+from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal, SwitchedOff
 from etalis.logic.inline.inline import inline
 from etalis.logic.inline.python_source import HELPERS
 from etalis.logic.inline.scope import normal
@@ -75,7 +76,7 @@ class Conditions:
             seconds = _seconds if timed else None
             goal = to_logic(test.goal)
             question = PosedGoal(goal, test.inputs, test.outputs, types, test.settled, tuple(times), seconds, every)
-            off = self.breaker.off, (rule, "condition", print_term(test.goal))
+            off = self.breaker.off, partial(self.breaker.key, rule, "condition", test.goal)
             if self._compiled(code, question, {**names, **times}, names, slow, off, passing):
                 return
         arguments = ", ".join([*(names[v] for v in test.inputs), *((t1, t2) if timed else ())])
@@ -113,7 +114,7 @@ class Conditions:
         """Add a prefilter to a match's tests; all that it reads is bound."""
         keep = _with_reals(self.prepare_prefilter(test), test.inputs, types)
         question = PosedGoal(to_logic(test.goal), test.inputs, (), types)
-        if not self._compiled(code, question, names, {}, keep, ((), None), passing):
+        if not self._compiled(code, question, names, {}, keep, _NEVER_OFF, passing):
             arguments = ", ".join(names[v] for v in test.inputs)
             passing.expressions.append(f"{code.constant(keep)}({arguments}) is not None")
 
@@ -150,7 +151,7 @@ class Conditions:
             return "pass"
         goal = p.GoalTest("where", action.goal, action.inputs, ())
         run = self.prepare(goal, (), rule, what="action")
-        key, off = (rule, "action", print_term(goal.goal)), self.breaker.off
+        key, off = self.breaker.key(rule, "action", goal.goal), self.breaker.off
 
         def act(*values: Any) -> None:
             before, is_off = self.reports, bool(off) and key in off
@@ -168,11 +169,11 @@ class Conditions:
         It is written when it is first called: for most goals generated code never asks.
         """
         solve: Callable[..., Any] | None = None
-        key, off = (rule, what, print_term(test.goal)), self.breaker.off
+        key, off = partial(self.breaker.key, rule, what, test.goal), self.breaker.off
 
         def guarded(*values: Any) -> Any:
             nonlocal solve
-            if off and key in off:
+            if off and key() in off:
                 return None
             if solve is None:
                 solve = self.solving(test, outputs, is_firm=is_firm)
@@ -180,7 +181,7 @@ class Conditions:
                 return solve(*map(normal, values))  # some may be plain floats
             except EtalisError as error:
                 self._report(self._explain(error, test, values, rule, what))
-                broken = self.breaker.note(key, error, test.goal.span)
+                broken = self.breaker.note(key(), error, test.goal.span)
                 if broken is not None:
                     self._report(broken)
                 return None
@@ -201,7 +202,7 @@ class Conditions:
         given = [*test.inputs, *times]
         code = Code([f"v{i}" for i in range(len(given))])
         names = dict(zip(given, code.parameters, strict=True))
-        text, found = compiled.write(code, names, solve, Code, ((), None))
+        text, found = compiled.write(code, names, solve, Code, _NEVER_OFF)
         where = {**names, **found}
         code(f"return ({''.join(where[v] + ', ' for v in outputs)}) if {text} else None")
         return code.function()
@@ -309,6 +310,7 @@ def to_moment(value: Value) -> int:
     return to_microseconds(value)
 
 
+_NEVER_OFF: SwitchedOff = ((), tuple)
 _START, _END = "$start", "$end"  # of a match, beside its variables
 _TIMES = (("t1", 1), ("t2", 1))
 
