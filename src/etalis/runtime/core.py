@@ -47,6 +47,7 @@ from etalis.runtime.reporting.failures import Failures
 from etalis.runtime.reporting.report import refuse_unread
 from etalis.runtime.revision.corrected_reactions import CorrectedReactions
 from etalis.runtime.revision.retraction import Retractions
+from etalis.runtime.rule_change.run_time_rules import perform
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import BEGINNING, NEVER, show_time
@@ -350,10 +351,10 @@ class Core:
         """Do what a goal asks for; that it cannot be done is reported."""
         try:
             if isinstance(step, Spy):
-                self.rules.perform(step)
+                perform(self.rules, step)
                 self.reopen()
             else:
-                self.turn(lambda: self.rules.perform(step), empties=isinstance(step, Reset))
+                self.turn(lambda: perform(self.rules, step), empties=isinstance(step, Reset))
         except (ProgramError, EventError) as error:
             self.fail(ConditionError(*error.problems))
 
