@@ -175,7 +175,7 @@ def show_ratios(console: Console, found: dict[str, Figures], source: str, thread
         if "columns" in figures:
             table.add_row(name, *(ratio_cell(name, figures, way, source, threads) for way in ways))
     console.print(table)
-    if {"W1", "W7"} <= found.keys():
+    if all("columns" in found.get(name, ()) for name in ("W1", "W7")):
         heads = seconds(found["W7"]["columns"], threads) / seconds(found["W1"]["columns"], threads)
         console.print("W7, 16 heads to one, in time:", judged(f"{heads:.1f}", heads <= HEADS_ASKED))
     console.print(Text("! below what was asked", "dim"))

@@ -14,7 +14,7 @@ import numpy as np
 
 from etalis.columnar.build import Builder, JudgedJoin, SharedOperator
 from etalis.columnar.clock import PLACE, moved
-from etalis.columnar.data.columns import Column, Integers, at_either, concat, fit
+from etalis.columnar.data.columns import Column, Integers, at_either, concat, fit, place_in_run
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.derived_events import DerivedEvents, LatestEvents, stacked
 from etalis.columnar.eligibility import has_vague, in_order
@@ -332,9 +332,9 @@ def _tell_apart(whole: Batch) -> ToldApart:
     none = np.zeros(0, np.int64)
     turn, start = (np.concatenate([none, *(getattr(rows, name) for rows in parts)]) for name in ("turn", "start"))
     rank = np.repeat(np.arange(len(parts)), [len(rows.turn) for rows in parts])
-    order = np.lexsort((turn, rank, start, turn >> PLACE))
+    order = _in_round(turn, rank, start)
     moment = turn[order] >> PLACE
-    told = (moment << PLACE) | (np.arange(len(order)) - np.searchsorted(moment, moment))
+    told = (moment << PLACE) | place_in_run(moment)
     places = np.empty(len(order), np.int64)
     places[order] = told
     events = {}
@@ -342,3 +342,16 @@ def _tell_apart(whole: Batch) -> ToldApart:
         mine, places = np.split(places, [len(rows.turn)])
         events[kind] = replace(rows, turn=mine)
     return ToldApart(whole, Batch(events, whole.now, whole.clock), told, turn[order])
+
+
+def _in_round(turn: Integers, rank: Integers, start: Integers) -> Integers:
+    """Return the order of events of several kinds by moment, start, rank and turn; those of a rank come in order.
+
+    Where the starts of a moment rise so, which is usual, runs are merged and nothing more.
+    """
+    moment = turn >> PLACE
+    order = np.argsort(moment, kind="stable")
+    times, starts = moment[order], start[order]
+    if not ((times[1:] == times[:-1]) & (starts[1:] < starts[:-1])).any():
+        return order
+    return np.lexsort((turn, rank, start, moment))

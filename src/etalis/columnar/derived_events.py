@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from etalis.columnar.clock import PLACE, moved
-from etalis.columnar.data.columns import Column, Flags, Integers, concat, key_rows, ranks
+from etalis.columnar.data.columns import Column, Flags, Integers, concat, key_rows, place_in_run, ranks
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.columnar.operators.base import Turns
 from etalis.columnar.row_numbers import padded
@@ -132,9 +132,7 @@ def _placed(made: DerivedEvents) -> DerivedEvents:
         atoms = (ranks(column) for column in reversed(part.columns))
         order[rows] = rows[np.lexsort((*atoms, part.start, moment[rows]))]
         made = made.take(order)
-    starts = np.flatnonzero(np.concatenate([[True], ~same]))
-    place = np.arange(len(made)) - np.repeat(starts, np.diff(np.append(starts, len(made))))
-    return replace(made, turn=(moment << PLACE) | place)
+    return replace(made, turn=(moment << PLACE) | place_in_run(moment))
 
 
 def _in_doubt(same: Flags, rises: Flags) -> Integers:

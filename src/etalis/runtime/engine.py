@@ -66,7 +66,9 @@ class RuntimeEngine:
         """Begin anew: `push` and `run` are generated, where that is exact, when they are next asked for."""
         self._close_entries()
         self._changed = []
-        general = GeneralPath(self._push, self._take_row, lambda rows: self._take_rows(rows), self._changed)
+        general = GeneralPath(
+            self._push, self._take_row, self._push_anew, lambda rows: self._take_rows(rows), self._changed
+        )
         self._entries = EntryPoints(self.core, general)
 
     def _close_entries(self) -> None:
@@ -139,6 +141,11 @@ class RuntimeEngine:
     def _turn_away(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         """Refuse to take an event."""
         return self.core.turn_away(*self.core.inputs.event(name, args, named, at))
+
+    def _push_anew(self, name: str | Event, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
+        """Take an event by a `push` that was kept since before the rules changed; its limits have been asked."""
+        is_asked = self.core.guard is not None or bool(self.core.program.background)
+        return (self._push if is_asked else self.push)(name, *args, at=at, **named)
 
     def run(self, rows: Iterable[Any] | Mapping[str, Any]) -> Iterator[Event]:
         """Take many events, yield the complex events they cause; generated text, as `push` is.
@@ -233,7 +240,7 @@ class RuntimeEngine:
         return take_snapshot(self.core, since)
 
 
-class Way(NamedTuple):
+class EntryWay(NamedTuple):
     """A way in: how it is written, and what it is behind where there is background knowledge or a limit."""
 
     write: Callable[[EntryPoints], Callable[..., Any] | None]
@@ -243,8 +250,8 @@ class Way(NamedTuple):
 
 
 WAYS = {
-    "push": Way(EntryPoints.push, sifted_push, guarded_push, lambda engine: engine._turn_away),
-    "_take_rows": Way(EntryPoints.run, sifted_run, guarded_run, lambda engine: engine._refuse_row),
+    "push": EntryWay(EntryPoints.push, sifted_push, guarded_push, lambda engine: engine._turn_away),
+    "_take_rows": EntryWay(EntryPoints.run, sifted_run, guarded_run, lambda engine: engine._refuse_row),
 }
 E = TypeVar("E", bound=RuntimeEngine)
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, assert_never
 
-from etalis.data.uncollected import uncollected
 from etalis.data.values import Value
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
@@ -218,7 +217,6 @@ class RuleSet:
         """Return a rule as it is run: with each `any` expanded that is no operator of its own."""
         return RuleLife(as_run(rule, self.settings), since, label=label, came=came, given=rule)
 
-    @uncollected()
     def compile(self) -> None:
         """Compile all rules over the state they have."""
         if self.compiled:

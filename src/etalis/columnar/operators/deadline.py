@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from etalis.columnar.clock import first_turns, waiting_step
-from etalis.columnar.data.columns import Integers, key_rows
+from etalis.columnar.data.columns import Integers, key_rows, place_in_run
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels.buffers import BlockerIndex
 from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence
@@ -75,5 +75,4 @@ class DeadlineOperator(ColumnOperator):
         standing = ~BlockerIndex(mine, self.blockers.start, self.blockers.end).hit(asked, low, due + 1)
         rows, due = rows.take(np.flatnonzero(standing)), due[standing]
         turn = batch.clock.turns(due, batch.clock.layout.absences[waiting_step(self.node)])
-        place = np.arange(len(turn)) - np.searchsorted(turn, turn)
-        return Instances(turn + place, rows.start, due, rows.blocks)
+        return Instances(turn + place_in_run(turn), rows.start, due, rows.blocks)

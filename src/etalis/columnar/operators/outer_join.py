@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from etalis.columnar.clock import first_turns
-from etalis.columnar.data.columns import Integers
+from etalis.columnar.data.columns import Integers, place_in_run
 from etalis.columnar.data.instances import Instances, stack
 from etalis.columnar.operators.base import Batch, ColumnOperator, in_turn, unbound
 from etalis.columnar.operators.join import JoinOperator
@@ -47,7 +47,7 @@ class OuterJoinOperator(ColumnOperator):
         order = np.argsort(steps, kind="stable")
         turn = first_turns(steps[order])
         rows = self.lone.rows.take(order)
-        place = np.arange(len(turn)) - np.searchsorted(turn, turn)
+        place = place_in_run(turn)
         rows = Instances(turn + place, rows.start, self.lone.due(rows), rows.blocks)
         return in_turn(pairs, self._alone(rows), self.exports)[1]
 

@@ -112,8 +112,8 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class HostCall:
-    """What came of one call."""
+class NotedCall:
+    """A call of a function, and what came of it."""
 
     function: Function
     found: Any

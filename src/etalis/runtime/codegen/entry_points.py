@@ -20,10 +20,11 @@ TEXTS = frozenset(
 
 
 class GeneralPath(NamedTuple):
-    """What takes an event or a row that is not plain and, once there are `changed` rules, the rest of the rows."""
+    """What takes an event or a row that is not plain and, once there are `changed` rules, all events and rows."""
 
     push: Callable[..., Any]
     row: Callable[[Any], Any]
+    anew: Callable[..., Any]
     rest: Callable[[Any], Any]
     changed: list[bool]
 
@@ -65,7 +66,11 @@ class EntryPoints:
         if path is None:
             return None
         calls_out = path.rules.watched or bool(path.rules.program.effects)
-        source = PushInput(max(path.arities), core.state, self._otherwise.push, path.records, calls_out=calls_out)
+        general = self._otherwise
+        source = PushInput(
+            max(path.arities), core.state, general.push, path.records, general.changed, general.anew,
+            calls_out=calls_out,
+        )  # fmt: skip
         return path.write(source, "push", self._stage(path))
 
     def run(self) -> Callable[..., Any] | None:

@@ -12,10 +12,10 @@ from typing import Any
 from etalis.data.values import to_value
 from etalis.errors import EtalisError
 from etalis.logic.inline.steps import DeclineError
-from etalis.logic.knowledge.foreign import SCALARS, Function, HostCall, truth_of
+from etalis.logic.knowledge.foreign import SCALARS, Function, NotedCall, truth_of
 from etalis.logic.machine.database import Database
 
-Notes = list[HostCall]
+Notes = list[NotedCall]
 
 
 def calling(function: Function) -> Callable[..., Any]:
@@ -29,9 +29,9 @@ def calling(function: Function) -> Callable[..., Any]:
         try:
             found = call(*values)
         except Exception as error:  # noqa: BLE001 - it is the solver's to report
-            notes.append(HostCall(function, None, error))
+            notes.append(NotedCall(function, None, error))
             raise DeclineError from None
-        notes.append(HostCall(function, found))
+        notes.append(NotedCall(function, found))
         return _truth(found) if is_test else _value(found)
 
     return ask

@@ -26,14 +26,18 @@ def places(arity: int) -> list[str]:
 
 
 class PushInput:
-    """`push(name, *attributes, at, **named)`: attributes are parameters of their own, up to the most of any kind."""
+    """`push(name, *attributes, at, **named)`: attributes are parameters of their own, up to the most of any kind.
+
+    Somebody may keep the function while rules come and go: once there are `changed` rules, it calls `anew`.
+    """
 
     done = "return ()"
     given = "None"
 
     def __init__(
-        self, most: int, state: State, general: Callable[..., Any], records: NamedReader, *, calls_out: bool
-    ) -> None:
+        self, most: int, state: State, general: Callable[..., Any], records: NamedReader, changed: list[bool],
+        anew: Callable[..., Any], *, calls_out: bool,
+    ) -> None:  # fmt: skip
         self.places = places(most)
         self.code = Code(["name", *(f"{x}=k0" for x in self.places), "/", "*rest", "at=None", "**named"])
         self.code.is_entry = True
@@ -42,6 +46,7 @@ class PushInput:
         self.state = state
         self.general = general
         self.records = records
+        self.changed, self.anew = changed, anew
         self.calls_out = calls_out
         self.clock = self.kept = f"{self.code.constant(state)}.clock"
 
@@ -55,6 +60,8 @@ class PushInput:
         """Begin what is done once at most; what comes out of it goes the general way."""
         del arities
         code, general = self.code, self.code.constant(self.general)
+        with code.block(f"if {code.constant(self.changed)}:"):
+            code(f"return {code.constant(self.anew)}(name, *{self.values}, at=at, **named)")
         called = "called" if self.records.renames else "name"
         by_name = f"return {general}({called}, at=at, **named)"
         code.add(["called = name"] if self.records.renames else [])

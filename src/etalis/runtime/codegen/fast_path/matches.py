@@ -191,6 +191,12 @@ class EventOffer:
                 return True
         return False
 
+    def gathers(self, kind: Kind) -> bool:
+        """Tell whether the matches of an event, gathered in lists, are the last round that it causes."""
+        leaves, kinds = self.leaves.get(kind, []), self.rules.heads.kind
+        ends = not any(self.follows(rule) or kinds(rule).grows for rule in self.heads_of(leaves))
+        return ends and self.is_written(kind) and not any(map(self._repeats, leaves))
+
     def follows(self, rule: PlannedRule) -> bool:
         """Tell whether anything is done with the events of a rule but to report them; reactions come afterwards."""
         if rule.head.hidden:
