@@ -49,6 +49,9 @@ PROGRAMS = {
     "many": DECLARED + MANY + PAIR,
     "some": DECLARED + PAIR + "".join(f"r{i}(K) <- a{i}(K) seq b{i}(K). " for i in range(4)),
     "ahead": ":- set_flag(max_ahead, 30). " + PAIR,
+    "intervals": DECLARED
+    + "d(K, X) <- a(K, X) during b(K, _). e(K) <- a(K, _) par b(K, _). f(K) <- a(K, _) meets c(K).",
+    "isolated": DECLARED + "d(K) <- iso(a(K, _) seq b(K, _)). e(K) <- c(K) seq (not a(K, _) within 3).",
 }
 ZONE = timezone(timedelta(hours=5, minutes=30))
 BASE = datetime(1970, 1, 1, tzinfo=UTC)
@@ -64,6 +67,11 @@ FORMS = {
     "number as text": lambda t: f"{t}.25",
     "instant": lambda t: (t, float(t)),
     "interval": lambda t: [t - 1, t],
+    "pair": lambda t: (t - 1, t),
+    "long": lambda t: (t - 4, t),
+    "pair of floats": lambda t: (t - 1.5, t + 0.0),
+    "pair of dates": lambda t: (BASE + timedelta(seconds=t - 2), BASE + timedelta(seconds=t)),
+    "odd pair": lambda t: (None, t) if t % 2 else (t - 1, t, t),
     "numpy": np.int64,
     "numpy float": np.float64,
     "datetime64": lambda t: np.datetime64(t * 1_000, "ms"),
@@ -79,7 +87,7 @@ FORMS = {
     "before": lambda _: -(10**12),
     "backwards": lambda t: (t, t - 1),
 }
-COMMON = ("int", "int", "int", "float", "half", "utc", "zone", "naive", "text", "interval")
+COMMON = ("int", "int", "int", "float", "half", "utc", "zone", "naive", "text", "interval", "pair", "long")
 VALUES = st.sampled_from(
     [1, 2, 2.5, 1.0, -0.0, 0.0, 2.0, 1e300, "k", "l", "null", True, False, None, float("nan"), float("inf"), [1, 2.0],
      {"name": "f", "args": [1]}, {"x": 1}, np.float64(1.0), np.int64(2), np.str_("k"), Decimal("1.5"), Decimal(2),

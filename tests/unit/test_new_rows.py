@@ -21,6 +21,7 @@ from etalis.columnar.build import OPERATORS
 from etalis.columnar.operators.totals import KERNELS
 from etalis.columnar.state.aggregate import EXCHANGES
 from etalis.plan import algebra as p
+from etalis.spark.batch import job
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 from etalis.temporal.relation import Relation
@@ -148,6 +149,7 @@ def test_a_node_without_an_operator_is_refused_by_name(
     over = outcomes(text, None, rows)
     assert "over columns: rule 1" in over.pop("explain")
     monkeypatch.delitem(OPERATORS, node)
+    job._load.cache_clear()  # a program that workers have read knows how it runs
     found = outcomes(text, None, rows)
     assert f"rule 1: the plan node {node.__name__} has no operator over columns" in found.pop("explain")
     assert found == over

@@ -52,7 +52,6 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 T = TypeVar("T")
 
 
-@uncollected()
 def compile_text(
     text: str, name: str, read: Reader, folder: str | None = None, *, flags: Mapping[str, object] = NOTHING,
     register: Mapping[str, Callable[..., Any]] = NOTHING, strict: bool = False, skip_broken: bool = False,
@@ -60,12 +59,13 @@ def compile_text(
     """Read and check a program's text; `read` finds what it imports, `folder` is where its own file would be."""
     added = read_register(register)
     skipped: list[Problem] = []
-    if skip_broken:
-        sound = skip_broken_clauses(text, name, read=read, folder=folder, given=frozenset(added))
-        tree, problems, skipped = sound.program, sound.problems, sound.skipped
-    else:
-        tree, problems = check_text(text, name, read=read, folder=folder, given=frozenset(added))
-    program = compile_tree(tree, problems, flags=flags, strict=strict)
+    with uncollected():
+        if skip_broken:
+            sound = skip_broken_clauses(text, name, read=read, folder=folder, given=frozenset(added))
+            tree, problems, skipped = sound.program, sound.problems, sound.skipped
+        else:
+            tree, problems = check_text(text, name, read=read, folder=folder, given=frozenset(added))
+        program = compile_tree(tree, problems, flags=flags, strict=strict)
     program.name = name
     program.skipped = tuple(skipped)
     program.knowledge.register(added.values())
@@ -73,7 +73,6 @@ def compile_text(
     return program
 
 
-@uncollected()
 def compile_given(
     given: Tree | Iterable[Item], name: str, *, flags: Mapping[str, object] = NOTHING,
     register: Mapping[str, Callable[..., Any]] = NOTHING, strict: bool = False,
@@ -84,9 +83,10 @@ def compile_given(
     policy = flags.get("event_consumption_policy")
     if isinstance(policy, str):  # by which an `any` is judged
         items = (*items, SetFlag("event_consumption_policy", Const(policy)))
-    tree, missing = resolve(read_tree(items, name))
-    problems = in_order([*missing, *findings(tree, frozenset(added))])
-    program = compile_tree(tree, problems, flags=flags, strict=strict)
+    with uncollected():
+        tree, missing = resolve(read_tree(items, name))
+        problems = in_order([*missing, *findings(tree, frozenset(added))])
+        program = compile_tree(tree, problems, flags=flags, strict=strict)
     program.name = name
     program.knowledge.register(added.values())
     tell_warnings((problem for problem in problems if problem.code not in OPEN), strict=strict)

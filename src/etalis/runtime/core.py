@@ -118,9 +118,11 @@ class Core:
         self.level = options.level(flagged=program.settings.justification)
         make_rules = partial(
             RuleSet, program, solver, policy=options.policy, parts=self.level != "off", breaker=self.breaker,
-            evidence=self.evidence, recorded=self.level == "full", defers=options.defers,
+            evidence=self.evidence, recorded=self.level == "full",
         )  # fmt: skip
-        self.rules = make_rules(report=self.fail, watched=options.on_error is not None)
+        is_disordered = program.settings.lateness is not None or program.settings.revision
+        defers = options.defers and not is_disordered  # what runs events again looks into the code of the rules
+        self.rules = make_rules(report=self.fail, watched=options.on_error is not None, defers=defers)
         self.state = self.rules.state
         self.changes = Changes(self.state, solver.database, self.fail, self.rules.record)
         self.run_loop.begin(self.rules, self.changes)
@@ -140,7 +142,7 @@ class Core:
         for error in run_directives(program.tree, solver):
             self.fail(error)
         self.generation = solver.database.generation  # of the knowledge that comes with the program
-        if program.settings.lateness is not None or program.settings.revision:
+        if is_disordered:
             again = partial(make_rules, replays=True)
             self.disorder = Disorder(self.run_loop, self.dead_letters, options.sources, again, self.fail)
         self.record = self.rules.record

@@ -229,12 +229,11 @@ class RunLoop:
         self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
 
-    def report(self, batch: list[Raw]) -> tuple[Event, ...]:
-        """Return the events of a round that nothing follows from."""
-        if len(batch) == 1:
-            return (new_event(Event, batch[0]),)
-        self.made = 0
-        self.count(len(batch), batch[-1])
+    def report(self, batch: list[Raw], made: int = 0) -> tuple[Event, ...]:
+        """Return the events of a round that nothing follows from, after so many that the input has caused before."""
+        if made + len(batch) > self.most:
+            self.made = made
+            self.count(len(batch), batch[-1])
         return tuple(map(new_event, repeat(Event), batch))
 
     def reach_now(self, end: int) -> tuple[Event, ...]:

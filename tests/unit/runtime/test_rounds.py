@@ -92,6 +92,50 @@ def test_a_long_chain_goes_on_where_a_text_ends() -> None:
     assert len(engine.code().split("\n# follow ")[1:]) == -(-(rules - 1) // 24)
 
 
+GATHERED = """
+    b(X) <- a(X).   pair(X, Y) <- b(X) seq b(Y).   twin(X) <- b(X) seq b(X).
+    far(X, Y) <- (b(X) meets b(Y)) within 5.   low(X, Y) <- (b(X) or b(X, _)) seq b(Y) where X < Y.
+"""
+
+
+def gathered(ways: object, **options: object) -> list[list[str]]:
+    engine = etalis.compile(GATHERED, **options).engine(policy="unrestricted")
+    values = enumerate((3, 1, 3, 2, 3))
+    return [shown(engine.push("a", value, at=ways(at))) for at, value in values]  # type: ignore[operator]
+
+
+def test_all_partners_of_a_derived_event_are_the_last_round() -> None:
+    found = gathered(float)
+    assert found == gathered(lambda at: (at, at))  # in line, and by the run loop
+    assert found[0] == ["b(3) [0, 0]", "far(3, 3) [0, 0]"]
+    assert found[2] == [
+        "b(3) [2, 2]", "twin(3) [0, 2]", "pair(3, 3) [0, 2]", "low(1, 3) [1, 2]", "pair(1, 3) [1, 2]",
+        "far(3, 3) [2, 2]",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("most", range(1, 14))
+def test_the_limit_of_derivations_counts_the_last_round(most: int) -> None:
+    failures = []
+    for ways in (float, lambda at: (at, at)):
+        try:
+            found = gathered(ways, max_derivations=most)
+            assert max(map(len, found)) <= most
+            failures.append("")
+        except LimitError as error:
+            failures.append(str(error))
+    assert failures[0] == failures[1]
+    assert bool(failures[0]) == (most < max(map(len, gathered(float))))
+
+
+def test_one_match_of_the_last_round_needs_no_run_loop() -> None:
+    engine = etalis.compile("b(X) <- a(X). pair(X, Y) <- b(X) seq b(Y).").engine(policy="unrestricted")
+    engine.push("a", 1, at=0)
+    text = engine.code().split("\n# push\n")[1]
+    assert "kind pair/2 of rule 2" in text
+    assert "settle" not in text
+
+
 def test_what_nobody_reads_or_reports_is_not_queued() -> None:
     engine = engine_of("c(X) <- a(X) where X > 1.\nprint_trigger(d/1).")
     assert engine.push("a", 1, at=0) == engine.push("a", 2, at=1) == ()
@@ -166,3 +210,12 @@ def test_what_is_left_of_a_round_is_settled_after_an_error_in_it() -> None:
     assert ([event.name for event in found], len(engine.errors)) == (["b"], 1)
     assert [event.name for event in engine.push("a", 3, at=1)] == ["b", "c", "d"]
     assert calls == [1, 2, 3]
+
+
+def test_what_a_long_chain_is_made_of_is_known_to_its_end() -> None:
+    text = "\n".join(f"e{k + 1}(X) <- e{k}(X)." for k in range(60)) + "\nprint_trigger(e60/1)."
+    engine = etalis.compile(":- event(e0(x: int)).\n" + text).engine(justification="full")
+    (event,) = engine.push("e0", 7, at=1)
+    lines = str(engine.justify(event)).splitlines()
+    assert lines[0].startswith("e60(7)")
+    assert "e0(7) [1, 1]" in engine.justify(event).to_text(all=True).splitlines()[-1]

@@ -24,6 +24,7 @@ from etalis.data.values import Value
 from etalis.language.check.goals import takes_unbound
 from etalis.language.printer import print_term
 from etalis.plan import algebra as p
+from etalis.plan.rewrite.unread import told
 from etalis.runtime.codegen.conditions import Conditions
 
 _MUCH = 256  # rows, of which most are in doubt, after which a condition is no longer taken in steps
@@ -40,7 +41,7 @@ class Judge:
         vague: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.test = test
-        asked = test.outputs if self.multiplies else [v for v in test.outputs if v in wanted]
+        asked = told(test, wanted, conditions.solver.database.overrides)
         loose = () if takes_unbound(test.goal, test.inputs) else tuple(v for v in test.inputs if v in vague)
         self.outputs = (*asked, *loose)
         self.types = types

@@ -125,7 +125,7 @@ class Compiler:
         if len(leaves) <= MOST_TOGETHER:
             return self._offer_all(kind, leaves)
         branches = [self.branches.write(kind, leaf)[0] for leaf in leaves]
-        index = self.indexes[kind] = ConstantIndex(self.base.evidence.kind(kind), branches)
+        index = self.indexes[kind] = ConstantIndex(kind, self.base.evidence.kind(kind), branches)
         return index.offer
 
     def _offer_all(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from etalis.language.syntax import Term
 from etalis.plan import algebra as p
+from etalis.plan.rewrite.unread import told
 from etalis.runtime.codegen.absences import Absences
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.passing import Passing
@@ -15,10 +16,10 @@ from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.temporal.rope import Rope
 
 
-def _without_unread(entry: Wired, test: p.GoalTest, later: Sequence[p.Test]) -> p.GoalTest:
-    """Return a condition that need not tell what nobody reads; of several solutions it tells all."""
-    if test.kind == "event_multiply":
-        return test
+def _without_unread(
+    entry: Wired, test: p.GoalTest, later: Sequence[p.Test], overrides: Callable[[str, int], bool]
+) -> p.GoalTest:
+    """Return a condition that need not tell what nobody reads."""
     read = set(entry.node.exports)
     for each in later:
         match each:
@@ -26,7 +27,7 @@ def _without_unread(entry: Wired, test: p.GoalTest, later: Sequence[p.Test]) -> 
                 return test
             case p.GoalTest() | p.Prefilter() | p.Action():
                 read.update(each.inputs)
-    return replace(test, outputs=tuple(v for v in test.outputs if v in read))
+    return replace(test, outputs=told(test, read, overrides))
 
 
 class MatchTests:
@@ -74,7 +75,8 @@ class MatchTests:
                         code.loop.asks = True
                     if self.base.heads.raises and "$parts" in names:
                         passing.expressions.append(f"{code.constant(self._note_cause)}({names['$parts']})")
-                    read = _without_unread(entry, test, tests[number:])
+                    overrides = self.base.conditions.solver.database.overrides
+                    read = _without_unread(entry, test, tests[number:], overrides)
                     self.base.conditions.write(code, read, names, firm, t1, t2, passing, rule, types)
                     if proven is not None and test.goal == proven[0]:
                         passing.expressions.append(f"({proven[1]} or {passing.expressions.pop()})")

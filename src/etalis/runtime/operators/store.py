@@ -194,13 +194,17 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int, as
     Where nothing is consumed, groups may stay lists when one is left, which more will join.
     """
     for _ in range(min(most, len(fifo))):
-        end, key = fifo[0]
+        first = fifo.popleft()
+        end, key = first
         if end >= limit:
+            fifo.appendleft(first)
             return
-        fifo.popleft()
         group = store.get(key)
-        if type(group) is tuple or isinstance(group, Newest):
-            if _newest_of(group)[-1] < limit:
+        if type(group) is tuple:
+            if group[-1] < limit:
+                del store[key]
+        elif isinstance(group, Newest):
+            if group.items[-1][-1] < limit:
                 del store[key]
         elif group is not None and group[0][-1] < limit:
             del group[0]

@@ -100,6 +100,34 @@ def test_a_report_says_what_came_of_rules_that_were_passed_over() -> None:
     assert "q never fired: tick/2 came, but never as tick('T', P)" in found
 
 
+@pytest.mark.parametrize("form", ["tick('S{n}', P) where P > {n}", "tick(S, P) where (S = 'S{n}', P > {n})"])
+@pytest.mark.parametrize("declared", ["", ":- event(tick(s: string, p: float)).\n"])
+def test_an_event_beyond_the_limit_of_all_rules_is_only_noted(declared: str, form: str) -> None:
+    rules = [f"r{n} rule: m{n}(P) <- {form.format(n=n)}.\n" for n in range(30, 70)]
+    engine = etalis.compile(declared + "".join(rules)).engine(output=lambda _: None)
+    assert engine.push("tick", "S30", 29.0, at=1) == ()
+    found = str(engine.report())
+    assert "r30 never fired: tick/2 came, but the condition" in found
+    if form.startswith("tick('S"):
+        assert "r31 never fired: tick/2 came, but never as tick('S31', P)" in found
+    assert shown(engine.push("tick", "S30", 31, at=2))[0].startswith("m30(31")
+    engine.insert_rule(f"r7 rule: m7(P) <- {form.format(n=7)}")
+    assert engine.push("tick", "S30", 29.0, at=3) == ()
+    assert shown(engine.push("tick", "S7", 19.5, at=4)) == ["m7(19.5) [4, 4]"]
+    if not declared:
+        assert engine.push("tick", "S30", "many", at=5) == ()
+        assert len(engine.errors) == 1
+
+
+def test_rules_with_and_without_a_limit_are_all_asked() -> None:
+    rules = [f"m{n}(P) <- tick('S{n}', P, Q) where ({'P =:= Q' if n % 2 else 'P > 5'}, Q > {n})" for n in range(40)]
+    engine = engine_of(*rules)
+    assert engine.push("tick", "S20", 3, 30, at=1) == ()
+    assert shown(engine.push("tick", "S21", 30, 30, at=2)) == ["m21(30) [2, 2]"]
+    assert engine.push("tick", "S21", "many", 0, at=3) == ()
+    assert len(engine.errors) == 1  # of the comparison that comes first
+
+
 def test_rules_of_one_shape_are_one_function() -> None:
     engine = engine_of(*(f"m{n}(P) <- tick('S{n}', P) where P > {n}.5" for n in range(100)))
     assert shown(engine.push("tick", "S7", 9.0, at=1)) == ["m7(9.0) [1, 1]"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from etalis.data.values import Real, Value
 from etalis.language import syntax as s
@@ -18,9 +19,11 @@ from etalis.plan import algebra as p
 from etalis.runtime.codegen.network import Wired
 
 NUMBERS = frozenset((int, float, Real))  # the types of values that compare with each other
+Side = Literal["above", "below"]
+SIDES: tuple[Side, ...] = ("above", "below")
 _EQUAL = frozenset(("=", "=="))
-_BOUNDS = {">": "above", ">=": "above", "<": "below", "=<": "below"}
-_OTHER = {"above": "below", "below": "above"}
+_BOUNDS: dict[str, Side] = {">": "above", ">=": "above", "<": "below", "=<": "below"}
+_OTHER: dict[Side, Side] = {"above": "below", "below": "above"}
 _PLAIN_COMPARISONS = frozenset((*_BOUNDS, "=:=", "=\\="))
 
 
@@ -48,6 +51,10 @@ class AskedValues:
     def bounded(self) -> Collection[int]:
         """The places that have a bound."""
         return self.above.keys() | self.below.keys()
+
+    def side(self, side: Side) -> dict[int, float]:
+        """Return the bounds of one side by their places."""
+        return self.above if side == "above" else self.below
 
 
 def asked_values(leaf: Wired) -> AskedValues:

@@ -12,14 +12,15 @@ from collections.abc import Iterable
 from etalis.runtime.codegen.branches.levels import Level, RuleBranch
 from etalis.runtime.codegen.branches.shapes import BranchShape
 from etalis.runtime.codegen.network import Wired
-from etalis.runtime.reporting.evidence import Mark
+from etalis.runtime.reporting.evidence import Kind, Mark
 from etalis.runtime.state import Raw
 
 
 class ConstantIndex:
     """The branches of one kind of event by the constants and bounds that they ask for."""
 
-    def __init__(self, mark: Mark, several: Iterable[RuleBranch]) -> None:
+    def __init__(self, kind: Kind, mark: Mark, several: Iterable[RuleBranch]) -> None:
+        self.kind = kind
         self.mark = mark
         self._branches: dict[int, RuleBranch] = {}
         self._last = 0

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from math import isqrt
+from math import inf, isqrt
 from typing import Any, Literal, Protocol
 
 from etalis.data.values import Value
-from etalis.runtime.codegen.branches.asked_values import NUMBERS, AskedValues
+from etalis.runtime.codegen.branches.asked_values import NUMBERS, SIDES, AskedValues, Side
 from etalis.runtime.codegen.branches.segments import Interval, Segments
 from etalis.runtime.codegen.branches.shapes import BranchShape, Hit
 from etalis.runtime.codegen.network import Wired
@@ -73,26 +73,29 @@ class Branches(Protocol):
 class ValueTable:
     """What is found by the value of an attribute; those of one value may have a level of their own.
 
-    What has been `met` is what events have asked for that are told by their value that patterns have matched.
+    `unmet` has the values of which no event is known to have told that patterns match them. Law: an event beyond the
+    `limit` does nothing but tell that.
     """
 
-    __slots__ = ("_branches", "met", "place", "values")
+    __slots__ = ("_branches", "_room", "limit", "place", "unmet", "values")
 
     def __init__(self, place: int, values: dict[Value, tuple[Hit, ...] | Level], branches: Branches) -> None:
         self.place = place
         self.values = values
-        self.met: dict[Value, tuple[Hit, ...]] = {}
+        self.unmet: set[Value] = set(values)
+        self._room = len(values)
+        self.limit: Limit | None = None
         self._branches = branches
 
     def put(self, value: Value, hits: tuple[Hit, ...] | Level) -> None:
         """Have other branches found by a value."""
         self.values[value] = hits
-        self.met.pop(value, None)
+        self.unmet.add(value)
 
     def drop(self, value: Value) -> None:
         """Have nothing found by a value."""
         del self.values[value]
-        self.met.pop(value, None)
+        self.unmet.discard(value)
 
     @property
     def is_told(self) -> bool:
@@ -100,16 +103,65 @@ class ValueTable:
         found = self.values.values()
         return all(type(hits) is tuple and all(self._branches[hit[0]].mark for hit in hits) for hits in found)
 
-    def meet(self, value: Value) -> tuple[Hit, ...]:
-        """Return what is found by a value that has come for the first time."""
+    @property
+    def is_plain(self) -> bool:
+        """Whether the patterns of all that is found match every event."""
+        found = self.values.values()
+        return all(type(hits) is tuple and all(self._branches[hit[0]].asked.is_plain for hit in hits) for hits in found)
+
+    def meet(self, value: Value) -> None:
+        """Note that the patterns match that are found by a value which has come for the first time."""
+        self.unmet.discard(value)
+        if 2 * len(self.unmet) < self._room:  # a set of few that were many is as slow as that of many
+            left = list(self.unmet)
+            self.unmet.clear()
+            self.unmet.update(left)
+            self._room = len(left)
         hits = self.values[value]
         assert not isinstance(hits, Level)
-        self.met[value] = hits
         for hit in hits:
             mark = self._branches[hit[0]].mark
             if mark is not None and mark.seen is None:
                 mark.seen = True
-        return hits
+
+
+class Limit:
+    """A number that an attribute must reach, or not exceed, for any branch of a table to do anything with an event.
+
+    An event is beyond it only if it has numbers at the places of `numbers`.
+    """
+
+    __slots__ = ("bound", "numbers", "place", "side")
+
+    def __init__(self, place: int, side: Side, bound: float) -> None:
+        self.place = place
+        self.side = side
+        self.bound = bound
+        self.numbers: set[int] = set()
+
+    @classmethod
+    def of(cls, branches: Sequence[RuleBranch]) -> Limit | None:
+        """Return the limit of branches, if they all have one at some place.
+
+        With `P > 900` and `P > 950` that is 900 for P.
+        """
+        for side in SIDES:
+            for place in branches[0].asked.side(side):
+                limit = cls(place, side, branches[0].asked.side(side)[place])
+                if all(place in branch.asked.side(side) for branch in branches):
+                    for branch in branches:
+                        limit.widen(branch)
+                    return limit
+        return None
+
+    def widen(self, branch: RuleBranch) -> None:
+        """Let events pass that one more branch asks for."""
+        self.numbers |= branch.asked.numbers
+        known = branch.asked.side(self.side).get(self.place)
+        if self.side == "above":
+            self.bound = min(self.bound, -inf if known is None else known)
+        else:
+            self.bound = max(self.bound, inf if known is None else known)
 
 
 class Level:
@@ -148,7 +200,8 @@ class Level:
         for branch in covered:
             groups.setdefault(branch.value(key), []).append(branch)
         values = {value: self._group(key, group) for value, group in groups.items()}
-        self.parts[key] = ValueTable(place, values, self._branches)
+        table = self.parts[key] = ValueTable(place, values, self._branches)
+        table.limit = Limit.of(covered)
 
     def _group(self, key: Key, group: Sequence[RuleBranch]) -> tuple[Hit, ...] | Level:
         """Return how the branches of one value are found."""
@@ -238,6 +291,8 @@ class Level:
 
     def _put_into(self, table: ValueTable, key: Key, branch: RuleBranch) -> None:
         value = branch.value(key)
+        if table.limit is not None:
+            table.limit.widen(branch)
         group = table.values.get(value, ())
         if isinstance(group, Level):
             group.add(branch)

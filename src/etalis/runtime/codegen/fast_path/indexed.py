@@ -7,27 +7,28 @@ shape. What they make is gathered, where nothing follows from it. Law: this is `
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from etalis.plan import algebra as p
+from etalis.plan.keys import Kind
 from etalis.runtime.codegen.branches.asked_values import NUMBERS
 from etalis.runtime.codegen.branches.constant_index import ConstantIndex
-from etalis.runtime.codegen.branches.levels import Level, ValueTable
+from etalis.runtime.codegen.branches.levels import Level, Limit, ValueTable
 from etalis.runtime.codegen.branches.segments import Segments
 from etalis.runtime.codegen.branches.shapes import NOTHING, Hit
 from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
+from etalis.runtime.codegen.fast_path.offering import Offering
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.state import sort_round
 
-if TYPE_CHECKING:
-    from etalis.runtime.codegen.fast_path.matches import EventOffer, Kind
+_DECLARED_NUMBERS = frozenset(("int", "float", "time"))
 
 
 class IndexedOffer:
     """Writes how events come to the branches of their kind, for one rule set."""
 
-    def __init__(self, events: EventOffer) -> None:
+    def __init__(self, events: Offering) -> None:
         self.events = events
         self.indexes = events.compiler.indexes
 
@@ -54,24 +55,50 @@ class IndexedOffer:
         rope = [code.rope] if self.events.rules.traced else []
         raw = f"({', '.join(['t', 't', 'None', *parameters, *rope])})"
         code(f"{code.constant(index.mark)}.seen = True")
-        part, told = next(iter(level.parts.values()), None), False
+        part = next(iter(level.parts.values()), None)
         if len(level.parts) != 1 or level.open or (level.numbers and isinstance(part, ValueTable)):
             code(f"raw = {raw}")
             code(f"hits = {code.constant(level.find)}(raw)")
         elif isinstance(part, ValueTable):
-            told = part.is_told and index.shape is not None
-            self._look_up(code, part, parameters[part.place], raw, told=told)
+            self._offer_by_value(code, index, part, parameters, raw, gathers=gathers)
+            return
         elif isinstance(part, Segments):
             self._bisect(code, level, part, parameters[level.numbers[0]])
         with code.block("if hits:"):
-            self._take(code, index, raw, gathers=gathers, told=told)
+            self._take(code, index, raw, gathers=gathers)
 
-    def _look_up(self, code: Code, table: ValueTable, value: str, raw: str, *, told: bool) -> None:
-        if told:
-            code(f"hits = {code.constant(table.met.get)}({value})")
-            with code.block(f"if hits is None and {value} in {code.constant(table.values)}:"):
-                code(f"hits = {code.constant(table.meet)}({value})")
+    def _offer_by_value(
+        self, code: Code, index: ConstantIndex, table: ValueTable, parameters: Sequence[str], raw: str, *, gathers: bool
+    ) -> None:
+        """Write that an instant is offered to what is found by a value, if it is not beyond the limit of all."""
+        value = parameters[table.place]
+        told = table.is_told and index.shape is not None
+        limit = table.limit if told or table.is_plain else None
+        unmet = code.constant(table.unmet)
+        meet = [f"if {unmet} and {value} in {unmet}: {code.constant(table.meet)}({value})"] if told else []
+        if limit is None:
+            self._look_up(code, table, value, raw)
+            with code.block("if hits:"):
+                code.add(meet)
+                self._take(code, index, raw, gathers=gathers, told=told)
             return
+        code.add(meet)
+        with code.block(f"if {self._is_within(code, index, limit)}:"):
+            self._look_up(code, table, value, raw)
+            with code.block("if hits:"):
+                self._take(code, index, raw, gathers=gathers, told=told)
+
+    def _is_within(self, code: Code, index: ConstantIndex, limit: Limit) -> str:
+        """Return the test whether an event is not beyond a limit."""
+        name, arity = index.kind
+        given, signature = places(arity), self.events.rules.program.signatures.get(name, ())
+        declared = len(signature) == arity
+        others = [n for n in sorted(limit.numbers) if not (declared and signature[n][1] in _DECLARED_NUMBERS)]
+        tests = [f"type({given[n]}) not in {code.constant(NUMBERS)}" for n in others]
+        comparison = ">=" if limit.side == "above" else "<="
+        return " or ".join([*tests, f"{given[limit.place]} {comparison} {code.constant(limit.bound)}"])
+
+    def _look_up(self, code: Code, table: ValueTable, value: str, raw: str) -> None:
         code(f"hits = {code.constant(table.values.get)}({value})")
         if any(isinstance(hits, Level) for hits in table.values.values()):
             with code.block(f"if type(hits) is {code.constant(Level)}:"):
@@ -86,7 +113,7 @@ class IndexedOffer:
         with code.block("else:"):
             code(f"hits = {code.constant(level.all)}()")
 
-    def _take(self, code: Code, index: ConstantIndex, raw: str, *, gathers: bool, told: bool) -> None:
+    def _take(self, code: Code, index: ConstantIndex, raw: str, *, gathers: bool, told: bool = False) -> None:
         """Write what the branches do that are found; `told` says that their patterns match."""
         shape = index.shape
         if gathers:

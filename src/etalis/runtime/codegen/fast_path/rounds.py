@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from etalis.data.values import format_atom
 from etalis.plan import algebra as p
+from etalis.plan.keys import Kind
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.fast_path.inputs import FollowOutput, MatchOutput, places
+from etalis.runtime.codegen.fast_path.offering import Offering
 from etalis.runtime.codegen.network import PlannedRule, Wired
-from etalis.runtime.state import MOST_ROUNDS, HeadKind, Raw
+from etalis.runtime.state import MOST_ROUNDS, HeadKind, Raw, sort_round
 from etalis.temporal.event import Event, new_event
 
 if TYPE_CHECKING:
-    from etalis.runtime.codegen.fast_path.matches import EventOffer, Kind
     from etalis.runtime.run_loop import RunLoop
 
 MOST_LEAVES = 24  # that are written into one text
@@ -38,16 +39,20 @@ class Reached(NamedTuple):
     kinds: frozenset[Kind]
 
 
+NOTHING = Reached((), 0, frozenset())
+
+
 class Rounds:
     """Writes what follows from events, for one rule set."""
 
-    def __init__(self, offer: EventOffer, run_loop: RunLoop) -> None:
+    def __init__(self, offer: Offering, run_loop: RunLoop) -> None:
         self.events = offer
         self.rules = rules = offer.rules
         self.compiler = offer.compiler
         self.most = min(run_loop.most, MOST_ROUNDS)
         self.settle = run_loop.settle_numbered if rules.numbered else run_loop.settle_now
         self.settle_kinds = run_loop.settle_kinds
+        self.report_all = run_loop.report
         self.is_plain = not rules.reacts and rules.log is None
         self.room = 0
         may_follow = self.is_plain and not rules.numbered
@@ -83,6 +88,7 @@ class Rounds:
             return None
         self.room = MOST_LEAVES - len(self.events.leaves[kind])
         output = FollowOutput()
+        output.code.rope = "raw"
         self._arrive(output, kind, self._read(output, "raw", kind), "t1", Reached((), 0, frozenset((kind,))))
         return self.compiler.base.finish(output.code, f"follow {format_atom(head.name)}/{head.arity}")
 
@@ -101,17 +107,24 @@ class Rounds:
         rules = self._kept_rules(kind)
         kept = [code.fresh("m") for _ in rules]
         code.kept = {rule.number: name for rule, name in zip(rules, kept, strict=True)}
-        code.rounds, code.queues = None, False
+        is_last = not kept and not isinstance(output, FollowOutput) and self.events.gathers(kind)
+        code.rounds, code.queues = ([] if is_last else None), False
         self.events.offer(code, kind, args, t1)
-        code.kept = {}
-        if kept:
-            code.insert(top, f"{' = '.join(kept)} = None")
+        gathered, code.rounds, code.kept = code.rounds or [], None, {}
+        for names, nothing in ((kept, "None"), (gathered, "()")):
+            if names:
+                code.insert(top, f"{' = '.join(names)} = {nothing}")
         before = False
         if code.queues:
-            before = True
-            with code.block(f"if {code.constant(self.events.queue)}:"):
+            before, queue = True, code.constant(self.events.queue)
+            with code.block(f"if {queue}:"):
                 self._queue(output, kept)
+                code.add(f"{queue}.extend({found})" for found in gathered)
                 self._settle(output, step)
+        if gathered:
+            with code.block(f"{'el' if before else ''}if {' or '.join(gathered)}:"):
+                before = True
+                self.report(output, gathered, step)
         for place, name in enumerate(kept):
             with code.block(f"{'el' if before else ''}if {name} is not None:"):
                 before = True
@@ -187,6 +200,21 @@ class Rounds:
             output.code(f"return {step.made}")
             return
         self._hand_on(output, step, f"{output.code.constant(self.settle)}({step.made})")
+
+    def report(self, output: MatchOutput, gathered: Sequence[str], step: Reached = NOTHING) -> None:
+        """Write that the events of lists, each in order, are the last round; most often it is one event."""
+        code, found = output.code, gathered[0]
+        if len(gathered) > 1:
+            several = ", ".join(f"*{other}" for other in gathered)
+            code.add([f"{found} = [{several}]", f"{code.constant(sort_round)}({found})"])
+        reported = f"{code.constant(self.report_all)}({found}, {step.made})"
+        if self.events.passes_time or step.made == self.most:
+            self._hand_on(output, step, reported)
+            return
+        with code.block(f"if len({found}) == 1:"):
+            code.add(output.own(_events(output, [*step.reported, f"{found}[0]"])))
+        with code.block("else:"):
+            self._hand_on(output, step, reported)
 
     def _hand_on(self, output: MatchOutput, step: Reached, settled: str) -> None:
         """Write that what was reported is handed out, and what the run loop gives after it."""

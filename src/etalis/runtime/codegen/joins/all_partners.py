@@ -38,8 +38,6 @@ class AllPartners:
             self._gather(g, hits if is_asked else None, tests, names, start, end)
         else:
             with code.block(f"if {g} is not None:"):
-                with code.block(f"if type({g}) is tuple:"):
-                    code(f"{g} = ({g},)")
                 code.add(self.pair.loop.before)
                 if policy.consume or is_asked or self.pair.past():
                     self._write_back(g, hits, tests, names, start, end)
@@ -52,7 +50,7 @@ class AllPartners:
     def _write_forth(self, g: str, tests: Passing, names: Names, start: str, end: str) -> None:
         """Hand on the candidates as they are found, the earliest first."""
         code, y = self.code, self.code.fresh("y")
-        with code.block(f"for {y} in {g}:"):
+        with code.block(f"for {y} in ({g},) if type({g}) is tuple else {g}:"):
             code(self.pair.unpack(y))
             ahead = self.pair.beyond()
             if ahead:
@@ -63,20 +61,25 @@ class AllPartners:
                 self.probe.hand_on(tests, names, start, end)
 
     def _write_back(self, g: str, hits: str, tests: Passing, names: Names, start: str, end: str) -> None:
-        """Find the candidates from the newest back, keep what conditions bind, then hand on, the earliest first."""
-        code, back, consume = self.code, self.pair.past(), self.probe.node.policy.consume
-        y = code.fresh("y")
+        """Find the candidates from the newest back, keep what conditions bind, then hand on, the earliest first.
+
+        The only instance of a group, as most are, is tested without a loop.
+        """
+        code, consume, y = self.code, self.probe.node.policy.consume, self.code.fresh("y")
+        condition = " and ".join(tests.expressions) or "True"
         read = words_of(*names.values(), *(solutions for solutions, _ in tests.loops))
-        bound = [v for v in dict.fromkeys(_BOUND.findall(" ".join(tests.expressions))) if v in read]
+        bound = [v for v in dict.fromkeys(_BOUND.findall(condition)) if v in read]
         found, candidate = (code.fresh("h"), tuple_of([y, *bound])) if bound else (hits, y)
-        code.add(f"{name} = []" for name in dict.fromkeys([hits, found]))
-        with code.block(f"for {y} in reversed({g}):"):
+        lists = {hits: y, found: candidate}
+        with code.block(f"if type({g}) is tuple:"):
+            code(f"{y} = {g}")
             code(self.pair.unpack(y))
-            if back:
-                with code.block(f"if {back}:"):
-                    code("break")
-            with code.block(f"if {' and '.join(tests.expressions) or 'True'}:"):
-                code.add(f"{name}.append({y if name == hits else candidate})" for name in dict.fromkeys([hits, found]))
+            code.add([f"{g} = ({y},)"] if consume else [])
+            code(f"{' = '.join(lists)} = ()")
+            with code.block(f"if {condition}:"):
+                code.add(f"{name} = ({item},)" for name, item in lists.items())
+        with code.block("else:"):
+            self._collect_back(g, y, condition, lists)
         if consume:
             with code.block(f"if {hits}:"):
                 self.probe.leave(g, hits)
@@ -84,6 +87,18 @@ class AllPartners:
             code(self.pair.unpack(y))
             self.probe.has_met(y)
             self.probe.hand_on(tests, names, start, end)
+
+    def _collect_back(self, g: str, y: str, condition: str, lists: dict[str, str]) -> None:
+        """Write that the candidates of a group of several are found, from the newest back, in lists of what is kept."""
+        code, back = self.code, self.pair.past()
+        code.add(f"{name} = []" for name in lists)
+        with code.block(f"for {y} in reversed({g}):"):
+            code(self.pair.unpack(y))
+            if back:
+                with code.block(f"if {back}:"):
+                    code("break")
+            with code.block(f"if {condition}:"):
+                code.add(f"{name}.append({item})" for name, item in lists.items())
 
     def _gather(self, g: str, hits: str | None, tests: Passing, names: Names, start: str, end: str) -> None:
         """Make the events of all candidates in one pass; then see which are new, and put them in order.
