@@ -15,6 +15,7 @@ from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.check.goals import takes_unbound
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
+from etalis.logic.inline.actions import ActionCompilation
 from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal
 from etalis.logic.inline.inline import inline
 from etalis.logic.inline.python_source import HELPERS
@@ -175,7 +176,8 @@ class Conditions:
             if off and key in off:
                 return None
             if solve is None:
-                solve = self.solving(test, outputs, is_firm=is_firm)
+                acting = self._acting(test) if what == "action" else None
+                solve = acting or self.solving(test, outputs, is_firm=is_firm)
             try:
                 return solve(*map(normal, values))  # some may be plain floats
             except EtalisError as error:
@@ -205,6 +207,12 @@ class Conditions:
         where = {**names, **found}
         code(f"return ({''.join(where[v] + ', ' for v in outputs)}) if {text} else None")
         return code.function()
+
+    def _acting(self, test: p.GoalTest) -> Callable[..., Any] | None:
+        """Return the function of an action, None where the solver does all of it."""
+        if self.as_of is not None:
+            return None
+        return ActionCompilation(self.solver, self.compilation, Code).compile(to_logic(test.goal), test.inputs)
 
     def _solving(self, test: p.GoalTest, outputs: tuple[str, ...]) -> Callable[..., Any]:
         goal, inputs = to_logic(test.goal), test.inputs
