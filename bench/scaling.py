@@ -1,7 +1,8 @@
-"""What must not grow: `bench/scaling.py [lengths] [windows] [unread] [rules] [alike] [--longest N]`, all by `run`.
+"""What must not grow: `bench/scaling.py [lengths] [windows] [keys] [unread] [rules] [alike] [--longest N]`, by `run`.
 
 The programs on streams of 10,000 to a million events: time per event, or, where streams change with their length, the
-share of the loop's speed; the better of both counts. Aggregates over windows of 10 to 10,000 elements. Kinds of events
+share of the loop's speed; the better of both counts. Aggregates over windows of 10 to 10,000 elements. Patterns by key
+with 10 to 100,000 keys, each key's events next to each other, so that there are equally many matches. Kinds of events
 that no rule reads, against a loop that looks each up in a dictionary. A hundred rules of two parts with windows and
 thresholds. Rules that differ in a constant or a threshold, one to 10,000 of them, each event of interest to one.
 """
@@ -23,17 +24,27 @@ import feeding  # noqa: E402 - the package may not be installed
 from programs import CASES  # noqa: E402
 from programs.case import Match, Row  # noqa: E402
 from programs.contenders import program_of  # noqa: E402
-from programs.table import ASKED as PROGRAMS  # noqa: E402
+from programs.table import ASKED  # noqa: E402
 from programs.trades import TRADE, tick_rows  # noqa: E402
 from side_by_side import Begin, Report, measure, run_report  # noqa: E402
 
 import etalis  # noqa: E402
 
 LENGTHS = (10_000, 100_000, 1_000_000)
+LENGTHENED = [name for name in ASKED if name != "rfid_containment" and not name.startswith("rules_")]
 FLAT = 1.5
 WINDOWS = (10, 100, 1_000, 10_000)
 AGGREGATES = ("count", "sum(Q)", "sum(P)", "avg(P)", "min(P)", "max(P)", "distinct(Q)", "first(P)", "last(P)")
 WINDOW_ASKED = 2.0
+KEYS = (10, 1_000, 100_000)
+KEYS_ASKED = 2.0
+BY_KEY = {
+    "seq": "r(K, X, Y) <- (a(K, X) seq b(K, Y)) within 100.",
+    "no c between": "r(K, X, Y) <- ((a(K, X) seq b(K, Y)) within 100) cnot c(K).",
+    "then no a": "r(K) <- b(K, _) seq (not a(K, _) within 1).",
+    "a, b+, b": "r(K) <- (a(K, _) seq b(K, _) star_times seq b(K, _)) within 100.",
+    "count of two": "r(K, N) <- aggregate(count, a(K, _), N) last 2.",
+}
 UNREAD_ASKED = 5.0  # of a look-up in a dictionary, with its loop
 RULES = 100
 ALIKE = (1, 100, 1_000, 10_000)
@@ -59,7 +70,7 @@ def show_lengths(report: Report, longest: int) -> None:
     lengths = [length for length in LENGTHS if length <= longest]
     columns = [f"{length:,}" for length in lengths]
     table = report.table("us an event, and (of the loop's speed)", "Program", *columns, "slower, or to the loop")
-    for name in PROGRAMS:
+    for name in LENGTHENED:
         case = CASES[name]
         program = program_of(case)
         cells, shares, costs = [], [], []
@@ -87,6 +98,24 @@ def show_windows(report: Report, events: int = 100_000) -> None:
         found = measure(works, 1)
         cells = (f"{seconds / events * 1e6:.2f}" for seconds in found.values())
         table.add_row(aggregate, *cells, report.at_most(found[str(WINDOWS[-1])] / found[str(WINDOWS[0])], WINDOW_ASKED))
+    report.show(table)
+
+
+def show_keys(report: Report, events: int = 1_000_000) -> None:
+    table = report.table(
+        f"by key, us an event of {events:,}", "Pattern", *(f"{keys:,} keys" for keys in KEYS), "most to fewest"
+    )
+    for pattern, rule in BY_KEY.items():
+        program = etalis.compile(
+            f":- event(a(k: int, x: int)). :- event(b(k: int, y: int)). :- event(c(k: int)).\n{rule}"
+        )
+        works = {}
+        for keys in KEYS:
+            rows = [("abab"[i % 4], i // 4 % keys, i % 100, i) for i in range(events)]
+            works[str(keys)] = by_run(program, "recent", rows)
+        found = measure(works, 1, same=False)
+        cells = (f"{seconds / events * 1e6:.2f}" for seconds in found.values())
+        table.add_row(pattern, *cells, report.at_most(found[str(KEYS[-1])] / found[str(KEYS[0])], KEYS_ASKED))
     report.show(table)
 
 
@@ -192,12 +221,15 @@ def show_alike(report: Report, events: int = 100_000) -> None:
 
 def main(report: Report) -> None:
     parser = argparse.ArgumentParser(description="What must not grow.")
-    parser.add_argument("parts", nargs="*", metavar="PART", help="lengths, windows, unread, rules, alike; default: all")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help="lengths, windows, keys, unread, rules, alike; default: all"
+    )
     parser.add_argument("--longest", type=int, default=LENGTHS[-1], help="the longest stream (default 1,000,000)")
     options = parser.parse_args()
     parts: dict[str, Callable[[], None]] = {
         "lengths": lambda: show_lengths(report, options.longest),
         "windows": lambda: show_windows(report),
+        "keys": lambda: show_keys(report),
         "unread": lambda: show_unread(report),
         "rules": lambda: show_rules(report),
         "alike": lambda: show_alike(report),

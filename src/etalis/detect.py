@@ -111,6 +111,7 @@ class _Whole:
         parts.extend(run.close())
         found = pa.Table.from_batches(parts, schema=run.results.schema)
         run.note_unread(feed, again=not found.num_rows)
+        made.let_go()
         return found, run
 
 

@@ -37,6 +37,7 @@ _KINDS: Mapping[str, tuple[str, bool]] = {
 
 
 SwitchedOff = tuple[Collection[Any], Callable[[], Any]]  # goals that are not asked, by their keys; what gives one's own
+NEVER_OFF: SwitchedOff = ((), tuple)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +168,15 @@ class GoalCompilation:
         self.recursion = RecursiveGoals(solver.database, self._compile_mode)
         self.present = () if solver.database.versions is None else ((solver, ".view is None"),)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether goals have so few steps that the solver has to count them."""
+        return self.solver.limits.steps < _LEAST_STEPS
+
     def compile(self, question: PosedGoal) -> CompiledGoal | None:
         """Return a goal as steps, None where the solver must be asked for all of it."""
         limits = self.solver.limits
-        if limits.steps < _LEAST_STEPS:
+        if self.is_limited:
             return None
         shared = Compilation(self.solver.database)
         known = {name: _operand(question.types.get(name, "term"), i) for i, name in enumerate(question.inputs)}
