@@ -50,7 +50,7 @@ class FastPath:
         self.ahead: int | None = None  # how long after the one before an event may end
         self.goes_on = core.dead_letters.are_handed_on  # behind a row that cannot be read
         self.in_turn = core.disorder is None
-        self.passes_time = self.in_turn and rules.has_timers
+        self.passes_time = rules.has_timers
         self.moments = Moments(core.inputs.shown)
         self.matches = EventOffer(rules, core.run_loop, passes_time=self.passes_time)
         self.hot = [kind for kind in self._kinds() if self._is_hot(kind)]
