@@ -32,7 +32,7 @@ PREDICATES = {"stock": 2, "at": 2, "count": 3, "mark": 1, "odd": 2, "total": 1, 
 CALLS = {"bump": 1, "add": 1, "move": 2, "note": 1, "size": 2, "put": 2}
 VALUES: Sequence[Any] = (
     *("a", "b", "c", "a", "b", 1, 2, 3, 1, 2, 0.5, real(2.0), real(1.0), "null", ()),
-    *(("a",), Struct("f", (1,)), 10**400),
+    *(("a",), Struct("f", (1,)), 10**400, None, 1.0, 2.5),
 )
 
 

@@ -19,6 +19,7 @@ from etalis.logic.inline.knowledge.purity import pure_clauses
 from etalis.logic.inline.knowledge.row_changes import SEVERAL, adding, clearing, reading, taking
 from etalis.logic.inline.knowledge.unfold import alternatives, commit, conjunction, conjuncts, has_inner_cut, unfold
 from etalis.logic.inline.numbers import COMPARISONS
+from etalis.logic.inline.scope import normal
 from etalis.logic.inline.step_functions import SourceText
 from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_lookup import Goal
@@ -46,12 +47,21 @@ class ActionCompilation:
     new: Callable[[list[str]], Any]
 
     def compile(self, goal: Goal, inputs: Sequence[str]) -> Callable[..., Any] | None:
-        """Return the function of an action, which returns None where that fails; None if the solver does all of it."""
+        """Return the function of an action, which returns None where that fails; None if the solver does all of it.
+
+        Its inputs may be floats of any class; where one is unbound the solver does all of it, too.
+        """
         if self.compilation.is_limited or has_inner_cut(goal.term):
             return None
         code = self.new([f"x{i}" for i in range(len(inputs))])
         writer = _ActionWriter(self, code)
         known = {goal.variable(name): f"x{i}" for i, name in enumerate(inputs)}
+        if inputs:
+            values = ", ".join(known.values())
+            ask = _later(self.solver, goal, inputs, ())
+            code(f"if None in ({values},): return {code.constant(_with_reals(ask))}({values})")
+        for value in known.values():
+            code(f"if {value}.__class__ is float: {value} = {code.constant(normal)}({value})")
         if not writer.write([commit(conjuncts(goal.term))], known, 0):
             return None
         function: Callable[..., Any] = code.function()
@@ -367,6 +377,10 @@ def _changes(goal: Term) -> bool:
                 return True
             todo.extend(term[1:])
     return False
+
+
+def _with_reals(ask: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *values: ask(*map(normal, values))
 
 
 def _later(solver: Solver, goal: Goal, inputs: Sequence[str], outputs: Sequence[str]) -> Callable[..., Any]:

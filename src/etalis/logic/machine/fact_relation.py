@@ -91,7 +91,11 @@ class FactRelation:
         number = len(self.rows)
         self.rows.append(row)
         for positions, index in self._indexes.items():
-            _file(index, _key(row, positions), number)
+            key = row[positions[0]] if len(positions) == 1 else _key(row, positions)
+            if key in index:
+                _file(index, key, number)
+            else:
+                index[key] = number
 
     def shared(self) -> FactRelation:
         """Return a relation of the same rows, which has their indexes with this one until it changes; this must not."""
@@ -146,7 +150,7 @@ class FactRelation:
         self.died[number] = generation
         row = self.rows[number]
         for positions, index in self._indexes.items():
-            key = _key(row, positions)
+            key = row[positions[0]] if len(positions) == 1 else _key(row, positions)
             held = index[key]
             if isinstance(held, Numbers):
                 held.dead += 1

@@ -100,7 +100,7 @@ class Predicate:
     def add_row(self, relation: FactRelation, row: tuple[Term, ...]) -> None:
         """Add a fact over atoms and numbers."""
         relation.add(row)
-        if self._is_followed():
+        if self.watchers or self.database.tables.answers:  # as `_is_followed` says
             self._note_row(row, known=True)
 
     def erase_row(self, relation: FactRelation, number: int) -> bool:
@@ -111,9 +111,10 @@ class Predicate:
         gone = relation.erase(number, database.generation, None if versions is None else versions.oldest)
         if relation is not self.relation:
             return gone
-        if gone and self._is_followed():
+        if gone and (self.watchers or database.tables.answers):
             self._note_row(relation.rows[number], known=False)
-        if len(relation.died) > max(_COMPACT_AT, len(relation.rows) // 2):
+        dead = len(relation.died)
+        if dead > _COMPACT_AT and dead > len(relation.rows) // 2:
             self._keep_version()
             self.relation = relation.compacted()
         return gone

@@ -24,7 +24,7 @@ from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.limits.circuit_breaker import Breaker
+from etalis.runtime.limits.circuit_breaker import Breaker, Key
 from etalis.temporal.calendar import calendar_time
 from etalis.temporal.interval import MICROSECONDS, to_microseconds, to_seconds
 
@@ -149,42 +149,52 @@ class Conditions:
         """Return the statement that runs an action."""
         if not self.acts:
             return "pass"
-        goal = p.GoalTest("where", action.goal, action.inputs, ())
-        run = self.prepare(goal, (), rule, what="action")
-        key, off = (rule, "action", print_term(goal.goal)), self.breaker.off
-
-        def act(*values: Any) -> None:
-            before, is_off = self.reports, bool(off) and key in off
-            if run(*values) is None and self.reports == before and not is_off:
-                failure = ConditionError(Problem("E501", "failure"))
-                self._report(self._explain(failure, goal, values, rule, "action"))
-
+        test = p.GoalTest("where", action.goal, action.inputs, ())
+        act = self._guarded_action(test, rule)
         return f"{code.constant(act)}({', '.join(names[v] for v in action.inputs)})"
 
+    def _guarded_action(self, test: p.GoalTest, rule: str) -> Callable[..., None]:
+        """Return the function of an action, which reports failures and errors; it is written when first called."""
+        run: Callable[..., Any] | None = None
+        key, off = (rule, "action", print_term(test.goal)), self.breaker.off
+
+        def act(*values: Any) -> None:
+            nonlocal run
+            if off and key in off:
+                return
+            if run is None:
+                run = self._acting(test)
+            try:
+                if run(*values) is not None:
+                    return
+                failure = ConditionError(Problem("E501", "failure"))
+            except EtalisError as error:
+                self._note_error(error, test, values, key)
+                return
+            self._report(self._explain(failure, test, values, rule, "action"))
+
+        return act
+
     def prepare(
-        self, test: p.GoalTest, outputs: tuple[str, ...], rule: str, what: str = "condition", *, is_firm: bool = False
+        self, test: p.GoalTest, outputs: tuple[str, ...], rule: str, *, is_firm: bool = False
     ) -> Callable[..., Any]:
         """Return the function (inputs..., [start, end]) of a goal: its outputs or None, a list where it multiplies.
 
         It is written when it is first called: for most goals generated code never asks.
         """
         solve: Callable[..., Any] | None = None
-        key, off = (rule, what, print_term(test.goal)), self.breaker.off
+        key, off = (rule, "condition", print_term(test.goal)), self.breaker.off
 
         def guarded(*values: Any) -> Any:
             nonlocal solve
             if off and key in off:
                 return None
             if solve is None:
-                acting = self._acting(test) if what == "action" else None
-                solve = acting or self.solving(test, outputs, is_firm=is_firm)
+                solve = self.solving(test, outputs, is_firm=is_firm)
             try:
                 return solve(*map(normal, values))  # some may be plain floats
             except EtalisError as error:
-                self._report(self._explain(error, test, values, rule, what))
-                broken = self.breaker.note(key, error, test.goal.span)
-                if broken is not None:
-                    self._report(broken)
+                self._note_error(error, test, values, key)
                 return None
 
         return guarded
@@ -208,11 +218,22 @@ class Conditions:
         code(f"return ({''.join(where[v] + ', ' for v in outputs)}) if {text} else None")
         return code.function()
 
-    def _acting(self, test: p.GoalTest) -> Callable[..., Any] | None:
-        """Return the function of an action, None where the solver does all of it."""
-        if self.as_of is not None:
-            return None
-        return ActionCompilation(self.solver, self.compilation, Code).compile(to_logic(test.goal), test.inputs)
+    def _note_error(self, error: EtalisError, test: p.GoalTest, values: tuple[Any, ...], key: Key) -> None:
+        """Report what a goal raised, and switch it off where that came too often."""
+        rule, what, _ = key
+        self._report(self._explain(error, test, values, rule, what))
+        broken = self.breaker.note(key, error, test.goal.span)
+        if broken is not None:
+            self._report(broken)
+
+    def _acting(self, test: p.GoalTest) -> Callable[..., Any]:
+        """Return the function of an action: None where it fails; what raises is not caught."""
+        if self.as_of is None:
+            compiled = ActionCompilation(self.solver, self.compilation, Code).compile(to_logic(test.goal), test.inputs)
+            if compiled is not None:
+                return compiled
+        solve = self.solving(test, (), is_firm=False)
+        return lambda *values: solve(*map(normal, values))  # some may be plain floats
 
     def _solving(self, test: p.GoalTest, outputs: tuple[str, ...]) -> Callable[..., Any]:
         goal, inputs = to_logic(test.goal), test.inputs

@@ -44,7 +44,9 @@ class RowSearch:
             if found is None:
                 return []
             if found.__class__ is int:
-                return found if found not in relation.died and self._has(relation.rows[found], values) else []
+                row = relation.rows[found]
+                is_it = row == values if len(values) == len(row) else self._has(row, values)
+                return found if is_it and found not in relation.died else []
             if len(found) <= _FEW:
                 rows, died = relation.rows, relation.died
                 return [number for number in found if number not in died and self._has(rows[number], values)]
