@@ -12,6 +12,7 @@ from programs.more_orders import ORDERS
 from programs.more_payments import PAYMENTS
 from programs.more_prices import PRICES
 from programs.more_sensors import SENSORS
+from programs.more_services import SERVICES
 from programs.more_tables import TABLES
 from programs.more_users import USERS
 from programs.more_watches import WATCHES
@@ -19,5 +20,7 @@ from programs.things import THINGS
 from programs.trades import TRADES
 
 USUAL: dict[str, Case] = CARDS | TRADES | THINGS | JOINS | RULES
-MORE: dict[str, Case] = PAYMENTS | PRICES | USERS | NETWORKS | SENSORS | ORDERS | WATCHES | FLOWS | TABLES | FACTS
+MORE: dict[str, Case] = (
+    PAYMENTS | PRICES | USERS | NETWORKS | SENSORS | ORDERS | WATCHES | FLOWS | TABLES | FACTS | SERVICES
+)
 CASES: dict[str, Case] = USUAL | MORE

@@ -282,6 +282,10 @@ class SharedOperator(ColumnOperator):
             self._note()
             self._note = None
 
+    def let_go(self) -> None:
+        """Let go of all that is kept; nothing is asked any more."""
+        del self.batch, self.found, self.operator
+
     def move(self, batches: Mapping[int, Batch], slots: Integers) -> None:
         """Let other batches bring what some did, by their identities: they stand for the same rows in new slots."""
         after = batches.get(id(self.batch))

@@ -352,6 +352,16 @@ class ColumnRun:
             yield from self._process(piece, horizon)
         yield from self.engine.close()
 
+    def let_go(self) -> None:
+        """Let go of what the rules over columns keep: nothing follows, and else it would wait for the collector."""
+        for once in self._operators:
+            once.let_go()
+        self._operators.clear()
+        self._joins.clear()
+        self._all.clear()
+        self.components = ()
+        self.admitted = NO_ROWS
+
     def last_pieces(self) -> Iterator[tuple[InputBatch, int | None]]:
         """Yield what the rules over columns have still to process when the stream ends, each up to a horizon."""
         for piece in self.release():

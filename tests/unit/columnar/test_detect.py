@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -18,7 +19,12 @@ import pyarrow.parquet
 import pytest
 
 import etalis
+from etalis.columnar.data.columns import Column
 from etalis.columnar.data.events import gather
+from etalis.columnar.data.instances import Instances
+from etalis.columnar.kernels.buffers import Buffers
+from etalis.columnar.kernels.join import USED
+from etalis.columnar.operators.pair_search import JoinSearch
 from etalis.columnar.run import ColumnRun
 from etalis.errors import InputError, ProgramError
 from etalis.tables.read.sources import open_source
@@ -298,3 +304,48 @@ def test_no_rows_at_a_time_or_no_thread_is_refused(options: dict[str, int]) -> N
     table = pa.table({"ts": [1, 2], "type": ["a", "b"], "x": [1, 1]})
     with pytest.raises(InputError, match="E605"):
         program.detect(table, time="ts", event="type", **options)
+
+
+def test_nothing_that_was_kept_outlives_the_call() -> None:
+    rows = pa.table({"at": range(20_000), "event": ["a", "b"] * 10_000, "x": [i % 50 for i in range(20_000)]})
+    program = etalis.compile(":- event(a(x: int)). :- event(b(x: int)).\np(X) <- (a(X) seq b(Y)) within 3 where Y > X.")
+    program.detect(rows, time="at", event="event", threads=1)
+    gc.collect()
+    gc.disable()
+    try:
+        found = program.detect(rows, time="at", event="event", threads=1)
+        left = [each for each in gc.get_objects() if isinstance(each, Column | Instances | Buffers)]
+    finally:
+        gc.enable()
+    assert found.num_rows
+    assert left == []
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "chronological", "recent", "cumulative"])
+@pytest.mark.parametrize("relation", ["meets", "finishes"])
+def test_what_is_over_leaves_the_table_of_a_join(relation: str, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(7)
+    rows = [("e", at // 6 * 2 + draw.randrange(2), draw.randrange(3), at) for at in range(6_000)]
+    text = f"""
+    :- event(e(k: int, x: int)).
+    span([property(policy, unrestricted)]) rule: span(K, B) <- (e(K, A) seq e(K, B)) within 60.
+    pair(K, B, C) <- (span(K, B) {relation} span(K, C)) within 90.
+    print_trigger(pair/3).
+    """
+    program = etalis.compile(text)
+    kept: list[tuple[int, int]] = []
+    rebuild = JoinSearch.rebuild
+
+    def noting(search: JoinSearch) -> None:
+        rebuild(search)
+        kept.append((int(search.alive.sum()), int(search.cursor[USED])))
+
+    monkeypatch.setattr(JoinSearch, "rebuild", noting)
+    names = ("event", "k", "x", "at")
+    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    found = program.detect(table, time="at", event="event", policy=policy, threads=1)
+    wanted = [event for event in program.engine(policy=policy).run(rows) if event.name == "pair"]
+    got = sorted(zip(*(found[name].to_pylist() for name in ("start", "end", "K", "B", "C")), strict=True))
+    assert got == sorted((event.start, event.end, *event.args) for event in wanted)
+    assert len(got) > 20
+    assert any(alive > 100 + 10 * used for alive, used in kept), kept

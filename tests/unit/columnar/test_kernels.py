@@ -286,7 +286,7 @@ def repeat(
         SELECTS[rule.picks], rule.consume, rule.latest_match, outer, rule.asks_followers,
     )  # fmt: skip
     times = (ints(getattr(row, name) for row in some) for name in ("turn", "start", "end"))
-    given = repetition.RepetitionRows(last[0], last[1], *times, key, key)
+    given = repetition.RepetitionRows(last[0], last[1], *times, key)
     zeros = [np.zeros(count, np.int64) for _ in range(9)]
     waiting, held = (lists.Lists(np.full(4, -1), *(np.full(count, -1) for _ in range(2))) for _ in range(2))
     lefts = repetition.LeftSides(waiting, np.zeros(2, np.int64), zeros[0], zeros[1], ints(limit[:count]))

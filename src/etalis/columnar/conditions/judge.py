@@ -24,7 +24,7 @@ from etalis.data.values import Value
 from etalis.language.check.goals import takes_unbound
 from etalis.language.printer import print_term
 from etalis.plan import algebra as p
-from etalis.plan.unread import told
+from etalis.plan.rewrite.unread import told
 from etalis.runtime.codegen.conditions import Conditions
 
 _MUCH = 256  # rows, of which most are in doubt, after which a condition is no longer taken in steps

@@ -45,7 +45,7 @@ class Repeating(NamedTuple):
 class RepetitionRows(NamedTuple):
     """All rows in one set of arrays: left sides, from `elements` on elements, from `followers` on followers.
 
-    `group` has the list of left sides that a row belongs to, `home` the list of matches that a follower looks at.
+    `group` has the list of left sides that a row belongs to, or, of a follower, the list of matches that it looks at.
     """
 
     elements: int
@@ -54,7 +54,6 @@ class RepetitionRows(NamedTuple):
     start: Any
     end: Any
     group: Any
-    home: Any
 
 
 class LeftSides(NamedTuple):
@@ -282,7 +281,7 @@ def add_follower(
 ) -> int:  # fmt: skip
     """Match a follower with the matches that its policy picks; return the next place in `found`."""
     x1 = rows.start[x]
-    h = rows.home[x]
+    h = rows.group[x]
     if how.asks_followers:
         mark_candidates(x, candidates)
     y = matches.lists.ends[2 * h + 1] if how.picks == LATEST else matches.lists.ends[2 * h]
@@ -341,7 +340,7 @@ def repeat(
             j += 1
             at = add_element(x, at, how, rows, lefts, counters, matches, candidates, found)
         else:
-            if at + matches.size[rows.home[x]] > len(found.left):
+            if at + matches.size[rows.group[x]] > len(found.left):
                 break
             m += 1
             at = add_follower(x, at, how, rows, lefts, counters.owner, matches, candidates, found)

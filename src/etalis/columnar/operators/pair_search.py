@@ -20,6 +20,8 @@ from etalis.columnar.kernels.matching import NEWEST_BY_TURN, Matching
 _PAIR = (("left", np.int64), ("right", np.int64), ("arrived", bool))
 _PLACE = np.int32  # of what waits: two billion do not fit into memory, and half as large is nearer
 _NONE = np.zeros(0, np.int64)
+_REBUILDS = 8  # of a table whose rows go as fast as others come, at most, or not many more
+_BEGINNING = -(1 << 62)
 
 
 def end_in_order(rows: ArrivingRows) -> bool:
@@ -58,17 +60,21 @@ class PairSearch(ABC):
         """
         arrivals = len(self.alive)
         room = min(arrivals + 1, 2 * most) if self.matching.select else max(1024, min(arrivals, 2 * most))
-        found: list[Pairs] = []
-        total = 0
+        found: list[Pairs] = []  # of which the last one has room for more
+        total = count = 0
         while not self.is_over and (total < most or self.is_torn):
-            left, right, arrived = (self.buffers.array(f"{name} {len(found)}", room, t) for name, t in _PAIR)
-            count = self._search(Pairs(left, right, arrived, max(most - total, 1)))
-            found.append(Pairs(left[:count], right[:count], arrived[:count]))
-            total += count
+            if not found or count == room:
+                found.append(Pairs(*(self.buffers.array(f"{name} {len(found)}", room, t) for name, t in _PAIR)))
+                count = 0
+            left, right, arrived, _ = found[-1]
+            more = self._search(Pairs(left[count:], right[count:], arrived[count:], max(most - total, 1)))
+            count, total = count + more, total + more
+        if not found:
+            return Pairs(_NONE, _NONE, np.zeros(0, bool))
+        found[-1] = Pairs(*(each[:count] for each in found[-1][:3]))
         if len(found) == 1 and self.is_over:  # else the buffers will be used again before these are done with
             return found[0]
-        none = Pairs(_NONE, _NONE, np.zeros(0, bool))
-        left, right, arrived = (np.concatenate([pairs[i] for pairs in (none, *found)]) for i in range(3))
+        left, right, arrived = (np.concatenate([pairs[i] for pairs in found]) for i in range(3))
         return Pairs(left, right, arrived)
 
 
@@ -96,18 +102,29 @@ class JoinSearch(PairSearch):
         self.lists = Lists(*(buffers.array(v, m * n, _PLACE) for v, m in (("lists", 4), ("after", 1), ("before", 1))))
         self.cursor = np.zeros(k.PLACES, np.int64)
         self.cursor[[k.LEFT, k.RIGHT, k.CANDIDATE]] = old[0], count + old[1], k.NEXT
+        self.low, self.now = [0, count], _BEGINNING
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Put what waits into a table with room for as many keys again."""
-        waiting = np.flatnonzero(self.alive)
+        """Put what waits, and can still match, into a table with room for as many keys again."""
+        waiting = np.concatenate([self._waiting(side) for side in (0, 1)])
         size = SMALL
-        while size < 4 * len(waiting):
+        while size < 4 * len(waiting) or size < len(self.alive) // _REBUILDS:
             size *= 2
         table = self.buffers.array("table of keys", 2 * size)
         table.fill(k.NONE)
         self.store = k.WaitingRows(self.alive, table, self.lists)
         self.cursor[k.USED] = k.rebuild(waiting, self.count, self.both, self.store)
+
+    def _waiting(self, side: int) -> Integers:
+        """Return what waits of a side; what was over at the latest end so far, is passed over from now on."""
+        low, high = self.low[side], int(self.cursor[k.LEFT + side])
+        rows = low + np.flatnonzero(self.alive[low:high])
+        if self.matching.retain[side] >= 0:
+            self.now = max(self.now, int(self.both.end[low:high].max(initial=self.now)))
+            rows = rows[self.both.end[rows] >= self.now - self.matching.retain[side]]
+            self.low[side] = int(rows[0]) if len(rows) else high
+        return rows
 
     def _search(self, pairs: Pairs) -> int:
         """Find pairs until there are enough, or no room; return how many."""

@@ -34,6 +34,8 @@ from etalis.temporal.relation import RELATIONS
 _ROWS, _PAIRS = 1 << 16, 1 << 20  # so many rows, and pairs of them, are asked about at a time at most,
 _FEW = 1 << 6  # but for so few rows
 _EARLIEST = -(1 << 62)
+_NOBODY = np.zeros(0, np.int64)
+_PLACES = ("$listed", "$placed")  # numbers of rows, in the state of left sides
 _STATE = {**COUNTS, "$waits": 0, "$listed": 0, "$limit": (1 << 63) - 1}  # of a left side when it comes
 
 
@@ -269,9 +271,8 @@ class CountedRepetition(ColumnOperator):
         left, right, limit = (np.concatenate([getattr(x, v) for x in answers]) for v in ("left", "right", "limit"))
         turn, start, end = sides.arrays()
         counts, last = slots.state, sides.last
-        group = np.concatenate([sides.lists.group, np.zeros(int(last[2] - last[1]), np.int64)])
-        home = np.concatenate([np.zeros(int(last[1]), np.int64), stores.group[len(slots.owner) :]])
-        rows = k.RepetitionRows(int(last[0]), int(last[1]), turn, start, end, group, home)
+        lists = np.concatenate([sides.lists.group, stores.group[len(slots.owner) :]])
+        rows = k.RepetitionRows(int(last[0]), int(last[1]), turn, start, end, lists)
         lefts = k.LeftSides(sides.lists.lists, sides.lists.size, *(state[v] for v in ("$waits", "$listed", "$limit")))
         misses = np.zeros(len(slots.owner) if self.bounds.fixed is None else 0, np.int64)
         counters = k.Counters(
@@ -280,8 +281,9 @@ class CountedRepetition(ColumnOperator):
         )  # fmt: skip
         homes = stores.group[: len(slots.owner)]
         matches = k.Matches(stores.lists, stores.size, counts["$matched"], counts["$placed"], homes)
-        pairs = np.searchsorted(right, np.arange(len(turn) + 1))
-        count = max(len(sides.left), len(slots.owner))
+        asks = any(each is not None for each in self.asked)
+        pairs = np.searchsorted(right, np.arange(len(turn) + 1)) if asks else _NOBODY
+        count = max(len(sides.left), len(slots.owner)) if asks else 0
         candidates = k.Candidates(pairs, left, limit, np.full(count, -1), np.empty(count, np.int64))
         cursor = np.array([len(self.waiting), last[0], last[1], 0])
         found: list[Sequence[Any]] = []
@@ -364,15 +366,23 @@ class CountedRepetition(ColumnOperator):
             held &= slots.rows.start >= now - self.outer
         state["$waits"][:] = waits
         counts["$matched"][~held] = k.NO_MATCH
-        for numbers in (state["$listed"], counts["$placed"]):  # so that they come before the rows of any later batch
-            order = np.argsort(numbers, kind="stable")
-            numbers[order] = np.arange(len(order)) - len(order)
         if self.groups is not None:
+            counts["$placed"][:] = _before(counts["$placed"])
             self.groups.keep(slots, waits)
         needed = waits.copy()
         needed[slots.owner[held]] = True
-        columns = {name: Column("int", data) for name, data in state.items()}
-        self.waiting = left.with_columns(columns).take(np.flatnonzero(needed)).only(self.names)
+        rows = np.flatnonzero(needed)
+        columns = {name: Column("int", data[rows]) for name, data in state.items()}
+        for name in _PLACES:
+            columns[name] = Column("int", _before(columns[name].data))
+        self.waiting = left.take(rows).with_columns(columns).only(self.names)
+
+
+def _before(rows: Integers) -> Integers:
+    """Return numbers in the same order that come before the rows of any later batch."""
+    found = np.empty_like(rows)
+    found[np.argsort(rows, kind="stable")] = np.arange(-len(rows), 0)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,4 +397,6 @@ class _Sides:
     def arrays(self) -> list[Integers]:
         """Return turns, starts and ends, in one array each."""
         parts = [self.left, *self.others]
-        return [np.concatenate([getattr(part, name) for part in parts]) for name in ("turn", "start", "end")]
+        turn, end = (np.concatenate([getattr(part, name) for part in parts]) for name in ("turn", "end"))
+        lasts = any(part.start is not part.end for part in parts)
+        return [turn, np.concatenate([part.start for part in parts]) if lasts else end, end]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -74,7 +74,7 @@ class FactRelation:
         self.arity = arity
         self.rows: list[Row] = []
         self.died: dict[int, int] = {}
-        self.moved: dict[int, Any] | None = None
+        self.moved: Mapping[int, Any] | None = None
         self._indexes: dict[tuple[int, ...], Index] = {}
         self._made: dict[Hashable, Any] = {}  # of the rows as they are
         self._is_shared = False
@@ -86,11 +86,16 @@ class FactRelation:
 
     def add(self, row: Row) -> None:
         """Append a row."""
-        self._change()
+        if self._made or self._is_shared:
+            self._change()
         number = len(self.rows)
         self.rows.append(row)
         for positions, index in self._indexes.items():
-            _file(index, _key(row, positions), number)
+            key = row[positions[0]] if len(positions) == 1 else _key(row, positions)
+            if key in index:
+                _file(index, key, number)
+            else:
+                index[key] = number
 
     def shared(self) -> FactRelation:
         """Return a relation of the same rows, which has their indexes with this one until it changes; this must not."""
@@ -140,16 +145,31 @@ class FactRelation:
         """Let a row die; False if it was dead already. `oldest` is the first generation that can be asked for later."""
         if number in self.died:
             return False
-        self._change()
+        if self._made or self._is_shared:
+            self._change()
         self.died[number] = generation
+        row = self.rows[number]
         for positions, index in self._indexes.items():
-            key = _key(self.rows[number], positions)
+            key = row[positions[0]] if len(positions) == 1 else _key(row, positions)
             held = index[key]
             if isinstance(held, Numbers):
                 held.dead += 1
                 if held.dead > max(_CLEAN_AT, len(held) // 2):
                     index[key] = held.cleaned(self.died, generation, oldest)
+                elif oldest is None and held.dead == len(held):
+                    del index[key]
+            elif oldest is None:
+                del index[key]  # who has found the row has its number
         return True
+
+    def narrow(self, positions: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the one of some positions that an index is there for which gives a row or two, else all of them."""
+        if positions not in self._indexes:
+            for position in positions:
+                index = self._indexes.get((position,))
+                if index is not None and 2 * len(index) >= len(self):
+                    return (position,)
+        return positions
 
     def find_at(self, positions: tuple[int, ...], key: Any, generation: int) -> tuple[Sequence[int], int]:
         """Return what `find` returns of an old generation, with how many of them had come by then."""
@@ -183,8 +203,28 @@ class FactRelation:
         fresh = FactRelation(self.arity)
         live = [number for number in range(len(self.rows)) if number not in self.died]
         fresh.rows = [self.rows[number] for number in live]
-        self.moved = {number: RowHandle(fresh, i) for i, number in enumerate(live)}
+        self.moved = _Moved(fresh, live)
         return fresh
+
+
+class _Moved(Mapping[int, RowHandle]):
+    """Where the rows of a relation are that was compacted: those that lived, by their numbers then."""
+
+    def __init__(self, fresh: FactRelation, live: Sequence[int]) -> None:
+        self.fresh = fresh
+        self.live = live
+
+    def __getitem__(self, number: int) -> RowHandle:
+        place = bisect_left(self.live, number)
+        if place == len(self.live) or self.live[place] != number:
+            raise KeyError(number)
+        return RowHandle(self.fresh, place)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.live)
+
+    def __len__(self) -> int:
+        return len(self.live)
 
 
 def _file(index: Index, key: Any, number: int) -> None:

@@ -100,8 +100,24 @@ class Predicate:
     def add_row(self, relation: FactRelation, row: tuple[Term, ...]) -> None:
         """Add a fact over atoms and numbers."""
         relation.add(row)
-        if self._is_followed():
+        if self.watchers or self.database.tables.answers:  # as `_is_followed` says
             self._note_row(row, known=True)
+
+    def erase_row(self, relation: FactRelation, number: int) -> bool:
+        """Take a fact of a relation that has not been moved away; False if it is gone already."""
+        database = self.database
+        database.begin_change()
+        versions = database.versions
+        gone = relation.erase(number, database.generation, None if versions is None else versions.oldest)
+        if relation is not self.relation:
+            return gone
+        if gone and (self.watchers or database.tables.answers):
+            self._note_row(relation.rows[number], known=False)
+        dead = len(relation.died)
+        if dead > _COMPACT_AT and dead > len(relation.rows) // 2:
+            self._keep_version()
+            self.relation = relation.compacted()
+        return gone
 
     def _is_followed(self) -> bool:
         """Tell whether somebody may keep conclusions."""
@@ -291,21 +307,11 @@ class Predicate:
 
     def erase(self, handle: Any) -> bool:
         """Take a clause away by its handle; False if it is gone already."""
-        self.database.begin_change()
         while isinstance(handle, RowHandle) and handle.relation.moved is not None:
             handle = handle.relation.moved.get(handle.number)
         if isinstance(handle, RowHandle):
-            relation = handle.relation
-            versions = self.database.versions
-            gone = relation.erase(
-                handle.number, self.database.generation, None if versions is None else versions.oldest
-            )
-            if gone and relation is self.relation:
-                self._note_row(relation.rows[handle.number], known=False)
-            if len(relation.died) > max(_COMPACT_AT, len(relation.rows) // 2):
-                self._keep_version()
-                self.relation = relation.compacted()
-            return gone
+            return self.erase_row(handle.relation, handle.number)
+        self.database.begin_change()
         if not isinstance(handle, CompiledClause) or handle.died != FOREVER:
             return False
         handle.died = self.database.generation

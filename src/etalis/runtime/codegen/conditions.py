@@ -7,6 +7,7 @@ What raises is reported with rule, bindings and text, and fails that match alone
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from etalis.data.measure import TOO_DEEP, is_too_deep
@@ -15,7 +16,8 @@ from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.check.goals import takes_unbound
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
-from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal
+from etalis.logic.inline.actions import ActionCompilation
+from etalis.logic.inline.compiled_goal import NEVER_OFF, GoalCompilation, PosedGoal
 from etalis.logic.inline.inline import inline
 from etalis.logic.inline.python_source import HELPERS
 from etalis.logic.inline.scope import normal
@@ -23,7 +25,7 @@ from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.limits.circuit_breaker import Breaker
+from etalis.runtime.limits.circuit_breaker import Breaker, Key
 from etalis.temporal.calendar import calendar_time
 from etalis.temporal.interval import MICROSECONDS, to_microseconds, to_seconds
 
@@ -75,7 +77,7 @@ class Conditions:
             seconds = _seconds if timed else None
             goal = to_logic(test.goal)
             question = PosedGoal(goal, test.inputs, test.outputs, types, test.settled, tuple(times), seconds, every)
-            off = self.breaker.off, (rule, "condition", print_term(test.goal))
+            off = self.breaker.off, partial(self.breaker.key, rule, "condition", test.goal)
             if self._compiled(code, question, {**names, **times}, names, slow, off, passing):
                 return
         arguments = ", ".join([*(names[v] for v in test.inputs), *((t1, t2) if timed else ())])
@@ -113,7 +115,7 @@ class Conditions:
         """Add a prefilter to a match's tests; all that it reads is bound."""
         keep = _with_reals(self.prepare_prefilter(test), test.inputs, types)
         question = PosedGoal(to_logic(test.goal), test.inputs, (), types)
-        if not self._compiled(code, question, names, {}, keep, ((), None), passing):
+        if not self._compiled(code, question, names, {}, keep, NEVER_OFF, passing):
             arguments = ", ".join(names[v] for v in test.inputs)
             passing.expressions.append(f"{code.constant(keep)}({arguments}) is not None")
 
@@ -148,41 +150,52 @@ class Conditions:
         """Return the statement that runs an action."""
         if not self.acts:
             return "pass"
-        goal = p.GoalTest("where", action.goal, action.inputs, ())
-        run = self.prepare(goal, (), rule, what="action")
-        key, off = (rule, "action", print_term(goal.goal)), self.breaker.off
-
-        def act(*values: Any) -> None:
-            before, is_off = self.reports, bool(off) and key in off
-            if run(*values) is None and self.reports == before and not is_off:
-                failure = ConditionError(Problem("E501", "failure"))
-                self._report(self._explain(failure, goal, values, rule, "action"))
-
+        test = p.GoalTest("where", action.goal, action.inputs, ())
+        act = self._guarded_action(test, rule)
         return f"{code.constant(act)}({', '.join(names[v] for v in action.inputs)})"
 
+    def _guarded_action(self, test: p.GoalTest, rule: str) -> Callable[..., None]:
+        """Return the function of an action, which reports failures and errors; it is written when first called."""
+        run: Callable[..., Any] | None = None
+        key, off = self.breaker.key(rule, "action", test.goal), self.breaker.off
+
+        def act(*values: Any) -> None:
+            nonlocal run
+            if off and key in off:
+                return
+            if run is None:
+                run = self._acting(test)
+            try:
+                if run(*values) is not None:
+                    return
+                failure = ConditionError(Problem("E501", "failure"))
+            except EtalisError as error:
+                self._note_error(error, test, values, key)
+                return
+            self._report(self._explain(failure, test, values, rule, "action"))
+
+        return act
+
     def prepare(
-        self, test: p.GoalTest, outputs: tuple[str, ...], rule: str, what: str = "condition", *, is_firm: bool = False
+        self, test: p.GoalTest, outputs: tuple[str, ...], rule: str, *, is_firm: bool = False
     ) -> Callable[..., Any]:
         """Return the function (inputs..., [start, end]) of a goal: its outputs or None, a list where it multiplies.
 
         It is written when it is first called: for most goals generated code never asks.
         """
         solve: Callable[..., Any] | None = None
-        key, off = (rule, what, print_term(test.goal)), self.breaker.off
+        key, off = partial(self.breaker.key, rule, "condition", test.goal), self.breaker.off
 
         def guarded(*values: Any) -> Any:
             nonlocal solve
-            if off and key in off:
+            if off and key() in off:
                 return None
             if solve is None:
                 solve = self.solving(test, outputs, is_firm=is_firm)
             try:
                 return solve(*map(normal, values))  # some may be plain floats
             except EtalisError as error:
-                self._report(self._explain(error, test, values, rule, what))
-                broken = self.breaker.note(key, error, test.goal.span)
-                if broken is not None:
-                    self._report(broken)
+                self._note_error(error, test, values, key())
                 return None
 
         return guarded
@@ -201,10 +214,27 @@ class Conditions:
         given = [*test.inputs, *times]
         code = Code([f"v{i}" for i in range(len(given))])
         names = dict(zip(given, code.parameters, strict=True))
-        text, found = compiled.write(code, names, solve, Code, ((), None))
+        text, found = compiled.write(code, names, solve, Code, NEVER_OFF)
         where = {**names, **found}
         code(f"return ({''.join(where[v] + ', ' for v in outputs)}) if {text} else None")
         return code.function()
+
+    def _note_error(self, error: EtalisError, test: p.GoalTest, values: tuple[Any, ...], key: Key) -> None:
+        """Report what a goal raised, and switch it off where that came too often."""
+        rule, what, _ = key
+        self._report(self._explain(error, test, values, rule, what))
+        broken = self.breaker.note(key, error, test.goal.span)
+        if broken is not None:
+            self._report(broken)
+
+    def _acting(self, test: p.GoalTest) -> Callable[..., Any]:
+        """Return the function of an action: None where it fails; what raises is not caught."""
+        if self.as_of is None:
+            compiled = ActionCompilation(self.solver, self.compilation, Code).compile(to_logic(test.goal), test.inputs)
+            if compiled is not None:
+                return compiled
+        solve = self.solving(test, (), is_firm=False)
+        return lambda *values: solve(*map(normal, values))  # some may be plain floats
 
     def _solving(self, test: p.GoalTest, outputs: tuple[str, ...]) -> Callable[..., Any]:
         goal, inputs = to_logic(test.goal), test.inputs

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from etalis.runtime.codegen.fast_path.corrections import correcting_push, correcting_row
 from etalis.runtime.codegen.fast_path.hold import HoldStage
 from etalis.runtime.codegen.fast_path.inputs import EventInput, PushInput, RunInput
+from etalis.runtime.codegen.fast_path.intervals import Intervals
 from etalis.runtime.codegen.fast_path.stages import FastPath
 from etalis.runtime.core import Core
 from etalis.runtime.state import NEVER
@@ -97,8 +98,11 @@ class EntryPoints:
 
     @cached_property
     def _otherwise(self) -> GeneralPath:
-        """What takes an event that is not plain; a correction, too, may come from the future."""
+        """What takes an event that is no instant or not plain; a correction, too, may come from the future."""
         core, general = self.core, self.general
+        if core.disorder is None and core.record is None and self.path is not None:
+            intervals = Intervals(self.path, general.push, general.row)
+            return general._replace(push=intervals.push, row=intervals.row)
         if core.disorder is None or not self._is_in_order or core.horizon is not None:
             return general
         push = correcting_push(core.disorder, general.push)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from etalis.language.syntax import Term
 from etalis.plan import algebra as p
-from etalis.plan.unread import told
+from etalis.plan.rewrite.unread import told
 from etalis.runtime.codegen.absences import Absences
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.passing import Passing

@@ -61,8 +61,7 @@ class Disorder:
     def holds_plainly(self) -> bool:
         """Tell whether an event needs no more than to be held, and to be processed when it is settled."""
         bounded = self.watermark is not None and self.watermark.bound < NEVER
-        timed = self.rules.has_timers or self.rules.ticks
-        return self.held is not None and self.revision is None and bounded and not timed
+        return self.held is not None and self.revision is None and bounded and not self.rules.ticks
 
     # events
 

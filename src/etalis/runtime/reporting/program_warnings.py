@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from etalis.errors import Problem, ProgramError, ProgramWarning
 
 OPEN = frozenset({"W207"})
-_PACKAGE = __name__.partition(".")[0]
+_OURS = frozenset((__name__.partition(".")[0], "contextlib"))  # which calls what is decorated
 
 
 def tell_warnings(problems: Iterable[Problem], *, strict: bool) -> None:
@@ -27,6 +27,6 @@ def tell_warnings(problems: Iterable[Problem], *, strict: bool) -> None:
 def _level_of_user() -> int:
     """Return how many frames above its caller the code stands that is not this package's."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
         frame, level = frame.f_back, level + 1
     return level

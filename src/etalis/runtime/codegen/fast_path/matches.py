@@ -22,7 +22,7 @@ from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
-from etalis.runtime.state import Raw, sort_round
+from etalis.runtime.state import Raw
 
 Kind = tuple[str, int]
 
@@ -38,7 +38,6 @@ class EventOffer:
         if rules.numbered or rules.reacts:
             self.settle = run_loop.settle_numbered if rules.numbered else run_loop.settle_reacting
         self.settle_rest = run_loop.settle_rest if rules.reacts and not rules.numbered else None
-        self.report = run_loop.report
         self.queue = rules.state.queue
         self.reacting = rules.state.reacting if rules.reacts else None
         self.leaves: dict[Kind, list[Wired]] = {}
@@ -142,25 +141,18 @@ class EventOffer:
 
     def hand_out(self, output: MatchOutput, rounds: list[str]) -> None:
         """Write that what the leaves have queued, or gathered in lists each in order, is handed out."""
-        code, queue = output.code, output.code.constant(self.queue)
-        before, due = ("due + ", " or due") if self.passes_time else ("", "")
-        more = self.more(code)
+        code, queue, before = output.code, output.code.constant(self.queue), ""
         if code.queues:
-            for found in rounds:
-                with code.block(f"if {found}:"):
-                    code(f"{queue}.extend({found})")
-            with code.block(f"if {queue}{more}{due}:"):
-                settled, unsettled = f"{before}{code.constant(self.settle)}()", f"{queue}{more}"
-                code.add(output.all_of(f"({settled} if {unsettled} else due)" if due else settled))
-            return
+            before = "el"
+            with code.block(f"if {queue}{self.more(code)}:"):
+                code.add(f"{queue}.extend({found})" for found in rounds)
+                code.add(output.all_of(f"{'due + ' if self.passes_time else ''}{code.constant(self.settle)}()"))
         if rounds:
-            with code.block(f"if {' or '.join(rounds)}:"):
-                if len(rounds) > 1:
-                    several = ", ".join(f"*{found}" for found in rounds)
-                    code.add([f"{rounds[0]} = [{several}]", f"{code.constant(sort_round)}({rounds[0]})"])
-                code.add(output.all_of(f"{before}{code.constant(self.report)}({rounds[0]})"))
+            with code.block(f"{before}if {' or '.join(rounds)}:"):
+                before = "el"
+                self.rounds.report(output, rounds)
         if self.passes_time:
-            with code.block("elif due:" if rounds else "if due:"):
+            with code.block(f"{before}if due:"):
                 code.add(output.all_of("due"))
 
     def more(self, code: Code) -> str:

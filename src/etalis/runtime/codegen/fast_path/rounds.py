@@ -39,6 +39,9 @@ class Reached(NamedTuple):
     kinds: frozenset[Kind]
 
 
+NOTHING = Reached((), 0, frozenset())
+
+
 class Rounds:
     """Writes what follows from events, for one rule set."""
 
@@ -49,7 +52,7 @@ class Rounds:
         self.most = min(run_loop.most, MOST_ROUNDS)
         self.settle = run_loop.settle_numbered if rules.numbered else run_loop.settle_now
         self.settle_kinds = run_loop.settle_kinds
-        self.report = run_loop.report
+        self.report_all = run_loop.report
         self.is_plain = not rules.reacts and rules.log is None
         self.room = 0
         may_follow = self.is_plain and not rules.numbered
@@ -121,7 +124,7 @@ class Rounds:
         if gathered:
             with code.block(f"{'el' if before else ''}if {' or '.join(gathered)}:"):
                 before = True
-                self._report(output, gathered, step)
+                self.report(output, gathered, step)
         for place, name in enumerate(kept):
             with code.block(f"{'el' if before else ''}if {name} is not None:"):
                 before = True
@@ -198,13 +201,13 @@ class Rounds:
             return
         self._hand_on(output, step, f"{output.code.constant(self.settle)}({step.made})")
 
-    def _report(self, output: MatchOutput, gathered: Sequence[str], step: Reached) -> None:
+    def report(self, output: MatchOutput, gathered: Sequence[str], step: Reached = NOTHING) -> None:
         """Write that the events of lists, each in order, are the last round; most often it is one event."""
         code, found = output.code, gathered[0]
         if len(gathered) > 1:
             several = ", ".join(f"*{other}" for other in gathered)
             code.add([f"{found} = [{several}]", f"{code.constant(sort_round)}({found})"])
-        reported = f"{code.constant(self.report)}({found}, {step.made})"
+        reported = f"{code.constant(self.report_all)}({found}, {step.made})"
         if self.events.passes_time or step.made == self.most:
             self._hand_on(output, step, reported)
             return

@@ -50,7 +50,7 @@ class FastPath:
         self.ahead: int | None = None  # how long after the one before an event may end
         self.goes_on = core.dead_letters.are_handed_on  # behind a row that cannot be read
         self.in_turn = core.disorder is None
-        self.passes_time = self.in_turn and rules.has_timers
+        self.passes_time = rules.has_timers
         self.moments = Moments(core.inputs.shown)
         self.matches = EventOffer(rules, core.run_loop, passes_time=self.passes_time)
         self.hot = [kind for kind in self._kinds() if self._is_hot(kind)]
@@ -110,13 +110,16 @@ class FastPath:
     @contextmanager
     def _in_order(self, source: EventInput) -> Iterator[None]:
         """Begin the block for events that come in order; what is due before them is no reason for the general way."""
+        self.moments.write(source.code)
+        with source.code.block(f"if {self.comes_next(source)}:"):
+            yield
+
+    def comes_next(self, source: Taker) -> str:
+        """Return the test whether `t` is in order, and no reason for the general way."""
         code, clock = source.code, source.clock
-        state = code.constant(self.state)
-        self.moments.write(code)
         near = "" if self.ahead is None else f" and t - {clock} <= {self.ahead}"
         later = "" if self.rules.ticks else f"(t > {clock} and t <= {LATEST}{near}) or "  # a chain takes longer
-        with code.block(f"if {later}(t == {clock} and t > {state}.floor):"):
-            yield
+        return f"{later}(t == {clock} and t > {code.constant(self.state)}.floor)"
 
     def by_kind(self, output: MatchOutput, arity: int, write: Callable[[Kind], None]) -> None:
         """Write what is done with events of each kind of so many attributes."""
@@ -127,7 +130,7 @@ class FastPath:
     def _take(self, source: Taker, kind: Kind, log: Log | None) -> None:
         """Write what is done with an event in order."""
         self.convert(source, kind)
-        self._begin(source)
+        self.begin(source)
         if log is not None:
             log(source.code, kind, places(kind[1]), "t")
             if self.rules.traced and not self.in_turn:  # the number is the place in the history of corrections
@@ -165,14 +168,14 @@ class FastPath:
             function, text = kept[key]
             base.sources.append(text)
             return function
-        taker = self._called([*places(kind[1]), "t", "given"])
+        taker = self.called([*places(kind[1]), "t", "given"])
         self._take(taker, kind, log)
         function = base.finish(taker.code, f"take {format_atom(kind[0])}/{kind[1]}")
         if log is None and not self.passes_time:
             kept[key] = function, base.sources[-1]
         return function
 
-    def _begin(self, source: Taker) -> None:
+    def begin(self, source: Taker) -> None:
         """Write that time reaches an event, after all that is due before it, and that the event gets its numbers."""
         code, state = source.code, source.code.constant(self.state)
         if self.passes_time:
@@ -202,7 +205,7 @@ class FastPath:
             with code.block(f"for x in {values}:"), code.block(other):
                 code("break")
             with code.block("else:"):
-                self._begin(source)
+                self.begin(source)
                 if self.rules.log is not None:
                     code(f"{code.constant(self.rules.log_event)}(name, {arity}, t, t)")
                 code(f"{code.constant(self.rules.evidence.unread)}[name, {arity}] += 1")
@@ -219,11 +222,12 @@ class FastPath:
     @cached_property
     def take_unread(self) -> Callable[..., Any]:
         """The function that counts an event which no rule reads."""
-        source = self._called(["name", "values", "t"])
+        source = self.called(["name", "values", "t"])
         self._count_unread(source, "values", "len(values)")
         return self.compiler.base.finish(source.code, "unread")
 
-    def _called(self, parameters: list[str]) -> CallInput:
+    def called(self, parameters: list[str]) -> CallInput:
+        """Return the input of a function that takes events for another one."""
         return CallInput(parameters, self.state, "due" if self.passes_time else "()")
 
     # attributes

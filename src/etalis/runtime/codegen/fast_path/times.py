@@ -7,6 +7,7 @@ began; every other form of a moment by one call. What is no moment (an interval,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from types import CellType
 from typing import Any
@@ -63,6 +64,9 @@ class Moments:
 
     def read(self, at: Any) -> int:
         """Return a moment in any form; `BEGINNING` for what is none."""
+        if type(at) is tuple or type(at) is list:
+            interval = self.read_interval(at)
+            return interval[1] if interval is not None and interval[0] == interval[1] else BEGINNING
         at = to_python(at)
         if type(at) is int:
             return at * MICROSECONDS
@@ -75,6 +79,21 @@ class Moments:
         if not self._shown.dates and are_dates(at):
             self._shown.dates = True
         return end
+
+    def read_interval(self, at: Sequence[Any]) -> tuple[int, int] | None:
+        """Return an interval in any form; None for what is none."""
+        try:
+            start, end = at
+            if type(start) is int and type(end) is int:
+                return start * MICROSECONDS, end * MICROSECONDS
+            if type(start) is float and type(end) is float:
+                return round(start * MICROSECONDS), round(end * MICROSECONDS)
+            read = to_interval(at)
+        except (EventError, TypeError, ValueError, OverflowError):
+            return None
+        if not self._shown.dates and are_dates(at):
+            self._shown.dates = True
+        return read
 
 
 def _day_of(moment: datetime) -> tuple[datetime, int]:

@@ -1,0 +1,63 @@
+"""Rules over derived events of instants, which the generated code follows in line to the last round."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etalis.data.values import real
+from etalis.language.read.parser import parse
+from etalis.temporal.event import Event
+from helpers.examples import by_day
+from helpers.programs import SECOND
+from properties.test_engine import agree
+
+pytestmark = pytest.mark.property
+
+SOURCES = (
+    "b(X, Y) <- a(X, Y).",
+    "b(X, Y) <- a(X, _) seq a(Y, _).",
+    "b(X, Y) <- (a(X, Z) seq a(Y, Z)) within 3 where X < Y.",
+    "b(X, Y) <- a(X, _) and a(_, Y).",
+)
+LAST = (
+    "c(X, Z) <- b(X, Y) meets b(Y, Z).",
+    "c(X, Z) <- (b(X, Y) meets b(Y, Z) meets b(Z, _)) within 6.",
+    "c(X, Y) <- b(X, Y) seq b(_, Y).",
+    "d(X) <- (b(X, _) seq b(_, X)) within 4.",
+    "d(X) <- b(X, _) finishes b(X, Y) where Y > 0.",
+    "d(Y) <- b(X, _) starts b(X, Y).",
+    "d(X) <- b(X, _) event_multiply (member(Y, [1, 2]), X >= Y).",
+    "e(X) <- (b(X, Y) or b(Y, X)) seq b(Y, X).",
+    "e(X) <- b(X, X).",
+)
+POLICIES = ("unrestricted", "continuous", "chronological", "recent", "cumulative", "snoop_recent")
+VALUES = st.sampled_from((0, 1, 2, real(1.0), 1.5))
+STEPS = st.sampled_from((0, 1, 1, 1, 2, 5))
+
+
+@st.composite
+def chained(draw: st.DrawFn) -> str:
+    """Draw one or two rules that make events, and some that read them."""
+    first = draw(st.lists(st.sampled_from(SOURCES), min_size=1, max_size=2, unique=True))
+    last = draw(st.lists(st.sampled_from(LAST), min_size=1, max_size=3, unique=True))
+    policies = [f"r{i}([property(policy, {draw(st.sampled_from(POLICIES[:2]))})]) rule: " for i in range(len(last))]
+    marked = [policy + rule if draw(st.booleans()) else rule for policy, rule in zip(policies, last, strict=True)]
+    return "\n".join([*first, *marked])
+
+
+@st.composite
+def instants(draw: st.DrawFn) -> list[Event]:
+    """Draw events in order of (end, start), nearly all of an instant, some of one stamp."""
+    found, now = [], 0
+    for x, y, step, length in draw(st.lists(st.tuples(VALUES, VALUES, STEPS, st.integers(0, 9)), max_size=9)):
+        now += step
+        found.append(Event.make("a", (x, y), (now - length // 9) * SECOND, now * SECOND))
+    return sorted(found, key=lambda event: (event.end_time, event.start_time))
+
+
+@by_day(3)
+@given(chained(), instants(), st.sampled_from(POLICIES))
+def test_rounds_in_line_give_the_meaning(text: str, stream: list[Event], policy: str) -> None:
+    agree(parse(text), stream, policy, ())
