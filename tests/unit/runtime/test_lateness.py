@@ -242,3 +242,22 @@ def test_long_streams_are_sorted(flags: str, way: str) -> None:
     found += e.close()
     assert sum(change.sign for change in found) == 2_500
     assert e.dead_letter_count == 0
+
+
+@pytest.mark.parametrize("declared", ["", ":- event(a(x: int)). "])
+def test_what_no_rule_reads_is_held_and_counted(declared: str) -> None:
+    program = etalis.compile(f"{declared}{LATE} d(X) <- a(X) seq (not c(X) within 3).")
+    engine, slow = program.engine(), program.engine()
+    slow._close_entries()
+    rows = [("a", 1, 10), ("b", 1, 12), ("b", 1, 2, 13), ("b", 2, 14), ("c", 1, 11), ("b", 1, 30), ("a", 2, 31)]
+    assert list(map(str, engine.run(rows))) == list(map(str, slow.run(rows)))
+    assert engine.core.evidence.unread == slow.core.evidence.unread == {("b", 1): 2, ("b", 2): 1}
+    assert list(map(str, engine.close())) == list(map(str, slow.close()))
+
+
+@pytest.mark.parametrize("declared", ["", ":- event(a(x: int)). "])
+def test_a_strict_engine_refuses_what_no_rule_reads_before_it_is_held(declared: str) -> None:
+    engine = etalis.compile(f"{declared}{LATE} d(X) <- a(X) seq c(X).").engine(strict=True)
+    engine.push("a", 1, at=1)
+    with pytest.raises(etalis.EtalisError, match="no rule reads b/1"):
+        engine.push("b", 1, at=2)

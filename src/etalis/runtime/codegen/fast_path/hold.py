@@ -90,15 +90,21 @@ class HoldStage:
         self.path.moments.write(code)
         with code.block(f"if not {EARLIEST} <= t <= {LATEST}:"):  # a time is refused before attributes are
             source.otherwise()
-        if self.path.rules.program.signatures:
-            names = frozenset(name for name, number in self.path.hot if number == arity)
-            with code.block(f"if type(name) is not str or name not in {code.constant(names)}:"):
-                source.otherwise()
+        signatures, strict = self.path.rules.program.signatures, self.path.core.strict
+        names = code.constant(frozenset(name for name, number in self.path.hot if number == arity))
+        with code.block(f"if type(name) is not str{f' or name not in {names}' if strict else ''}:"):
+            source.otherwise()
+        if not signatures:
+            self.path.convert(source, ("", arity))
+        elif strict:
             self.path.by_kind(source, arity, lambda kind: self.path.convert(source, kind))
         else:
-            with code.block("if type(name) is not str:"):
+            with code.block(f"if name in {names}:"):
+                self.path.by_kind(source, arity, lambda kind: self.path.convert(source, kind))
+            with code.block(f"elif name not in {code.constant(signatures)}:"):
+                self.path.convert(source, ("", arity))
+            with code.block("else:"):
                 source.otherwise()
-            self.path.convert(source, ("", arity))
         code(f"n = {code.constant(self.disorder)}.ranked")
         code(f"row = ({', '.join(['t', 't', 'n', code.constant(PLAIN), 'name', *places(arity)])})")
 
@@ -130,9 +136,26 @@ class HoldStage:
             with code.block(f"{'el' if number else ''}if {quiet} and len(row) == {5 + arity}:"):
                 code(f"({', '.join(['t', '_', 'n', '_', 'name', *places(arity)])}) = row")
                 self.path.by_kind(output, arity, lambda kind: self._offer(output, kind))
+                self._count_unread(output, arity)
         code.add(output.all_of(f"{code.constant(self.disorder.release)}(row)"))
 
+    def _count_unread(self, output: MatchOutput, arity: int) -> None:
+        """Write that an event which no rule reads is counted."""
+        code, rules = output.code, self.path.rules
+        with code.block(f"if (name, {arity}) not in {code.constant(rules.processors)}:"):
+            self._reach(output)
+            code(f"{code.constant(rules.evidence.unread)}[name, {arity}] += 1")
+            if self.path.passes_time:
+                with code.block("if due:"):
+                    code.add(output.all_of("due"))
+            code(output.done)
+
     def _offer(self, output: MatchOutput, kind: Kind) -> None:
+        self._reach(output)
+        self.path.matches.write(output, kind)
+
+    def _reach(self, output: MatchOutput) -> None:
+        """Write that time reaches an event, after all that is due before it."""
         code, state = output.code, output.code.constant(self.path.state)
         if self.path.passes_time:
             code("due = ()")
@@ -142,4 +165,3 @@ class HoldStage:
         if self.path.rules.traced:
             code(f"{state}.number = n")
             code.rope = "n"
-        self.path.matches.write(output, kind)
