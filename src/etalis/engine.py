@@ -36,6 +36,14 @@ from etalis.runtime.reactions.committing import committer_of, run_in_pieces
 from etalis.runtime.reporting.inspection import Waiting, count_stores, explain_running, inspect
 from etalis.runtime.reporting.unknown_names import check_reported
 from etalis.runtime.reporting.unknown_options import with_options
+from etalis.runtime.rule_change.run_time_rules import (
+    delete_property,
+    delete_rules,
+    insert_rule,
+    reset,
+    set_property,
+    spy,
+)
 from etalis.runtime.state import BEGINNING, NEVER
 from etalis.runtime.thread_guard import alone
 from etalis.tables.progress import BATCH, Pace, Tell
@@ -424,12 +432,12 @@ class Engine(AskedEngine):
     @alone
     def insert_rule(self, rule: str | Rule) -> str:
         """Add a rule, effective for later events; return its label."""
-        return self.core.turn(lambda: self.core.rules.insert(rule))
+        return self.core.turn(lambda: insert_rule(self.core.rules, rule))
 
     @alone
     def delete_rule(self, rule: str | Rule) -> int:
         """Remove rules by label or by text; return how many went."""
-        return self.core.turn(lambda: self.core.rules.delete(rule))
+        return self.core.turn(lambda: delete_rules(self.core.rules, rule))
 
     @alone
     def set_property(self, label: str, name: str, value: Any) -> int:
@@ -437,17 +445,17 @@ class Engine(AskedEngine):
 
         What waits in these rules is dropped; the others notice nothing.
         """
-        return self.core.turn(lambda: self.core.rules.set_property(label, Property(name, Const(to_value(value)))))
+        return self.core.turn(lambda: set_property(self.core.rules, label, Property(name, Const(to_value(value)))))
 
     @alone
     def delete_property(self, label: str, name: str) -> int:
         """Take a property from the rules of a label, effective for later events; return how many rules there are."""
-        return self.core.turn(lambda: self.core.rules.delete_property(label, name))
+        return self.core.turn(lambda: delete_property(self.core.rules, label, name))
 
     @alone
     def reset(self) -> None:
         """Drop all that waits: instances, absences, alarms, events for later. Rules, knowledge and time stay."""
-        self.core.turn(self.core.rules.reset, empties=True)
+        self.core.turn(lambda: reset(self.core.rules), empties=True)
 
     @alone
     def spy(self, event: str) -> None:
@@ -463,7 +471,7 @@ class Engine(AskedEngine):
         name, _, arity = event.rpartition("/")
         if not name or not arity.isdecimal():
             raise InputError(Problem("E306", f"{event} names no kind of event", hint="write name/arity, as in a/2"))
-        self.core.rules.spy((name, int(arity)), on)
+        spy(self.core.rules, (name, int(arity)), on)
         self.core.reopen()
 
     @alone

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from etalis.logic.errors import LogicError
-from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal
+from etalis.logic.inline.compiled_goal import NEVER_OFF, GoalCompilation, PosedGoal
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.runtime.codegen.source import Code
@@ -30,7 +30,7 @@ class GoalRun:
         if compiled is not None:
             code = Code([f"x{i}" for i in range(len(inputs))])
             names = dict(zip(inputs, code.parameters, strict=True))
-            text, where = compiled.write(code, names, self._slow, Code, ((), None))
+            text, where = compiled.write(code, names, self._slow, Code, NEVER_OFF)
             values = "" if every else "".join(where[name] + ", " for name in self.outputs)
             code(f"return list({text} or ())" if every else f"return ({values}) if {text} else None")
             self.run = code.function()

@@ -10,6 +10,7 @@ from etalis.data.values import real
 from etalis.language.read.parser import parse
 from etalis.temporal.event import Event
 from helpers.examples import by_day
+from helpers.programs import SECOND
 from properties.test_engine import agree
 
 pytestmark = pytest.mark.property
@@ -17,14 +18,14 @@ pytestmark = pytest.mark.property
 SOURCES = (
     "b(X, Y) <- a(X, Y).",
     "b(X, Y) <- a(X, _) seq a(Y, _).",
-    "b(X, Y) <- (a(X, Z) seq a(Y, Z)) within 3 us where X < Y.",
+    "b(X, Y) <- (a(X, Z) seq a(Y, Z)) within 3 where X < Y.",
     "b(X, Y) <- a(X, _) and a(_, Y).",
 )
 LAST = (
     "c(X, Z) <- b(X, Y) meets b(Y, Z).",
-    "c(X, Z) <- (b(X, Y) meets b(Y, Z) meets b(Z, _)) within 6 us.",
+    "c(X, Z) <- (b(X, Y) meets b(Y, Z) meets b(Z, _)) within 6.",
     "c(X, Y) <- b(X, Y) seq b(_, Y).",
-    "d(X) <- (b(X, _) seq b(_, X)) within 4 us.",
+    "d(X) <- (b(X, _) seq b(_, X)) within 4.",
     "d(X) <- b(X, _) finishes b(X, Y) where Y > 0.",
     "d(Y) <- b(X, _) starts b(X, Y).",
     "d(X) <- b(X, _) event_multiply (member(Y, [1, 2]), X >= Y).",
@@ -48,11 +49,12 @@ def chained(draw: st.DrawFn) -> str:
 
 @st.composite
 def instants(draw: st.DrawFn) -> list[Event]:
+    """Draw events in order of (end, start), nearly all of an instant, some of one stamp."""
     found, now = [], 0
     for x, y, step, length in draw(st.lists(st.tuples(VALUES, VALUES, STEPS, st.integers(0, 9)), max_size=9)):
         now += step
-        found.append(Event.make("a", (x, y), now - (1 if length == 9 else 0), now))
-    return found
+        found.append(Event.make("a", (x, y), (now - length // 9) * SECOND, now * SECOND))
+    return sorted(found, key=lambda event: (event.end_time, event.start_time))
 
 
 @by_day(3)

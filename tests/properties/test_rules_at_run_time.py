@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import etalis
 from etalis.engine import Engine
 from etalis.errors import ProgramError
-from etalis.runtime import ruleset
 from etalis.runtime.codegen.branches import levels
+from etalis.runtime.rule_change import run_time_rules
 from helpers.examples import by_day
 
 pytestmark = pytest.mark.property
@@ -139,8 +139,8 @@ def follow(text: str, policy: str, taken: list[tuple[str, Any]]) -> tuple[list[A
 def whole(do: Callable[[], Any]) -> Any:
     """Do something where every change compiles all rules, and every leaf is offered every event."""
     with (
-        patch.object(ruleset, "insert_apart", never),
-        patch.object(ruleset, "delete_apart", never),
+        patch.object(run_time_rules, "insert_apart", never),
+        patch.object(run_time_rules, "delete_apart", never),
         patch.object(levels, "FEW", 10**9),
     ):
         return do()

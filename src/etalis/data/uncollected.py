@@ -6,6 +6,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_MANY = 100_000  # objects that are made
+
 
 @contextmanager
 def uncollected() -> Iterator[None]:
@@ -22,3 +24,17 @@ def uncollected() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@contextmanager
+def collected_once() -> Iterator[None]:
+    """Keep the collector from walking while objects are made that stay, and have it walk once if they are many.
+
+    Else whatever comes next would wait for it.
+    """
+    is_on = gc.isenabled()
+    with uncollected():
+        yield
+        made, _, _ = gc.get_count()
+        if is_on and made > _MANY:
+            gc.collect()

@@ -375,7 +375,12 @@ def with_parts(node: Node, change: Callable[[Node], Node]) -> Node:
     if any(isinstance(test, Absent) for test in tests(node)):
         several = tests(node)
         changes["tests"] = tuple(replace(t, node=change(t.node)) if isinstance(t, Absent) else t for t in several)
-    return replace(node, **changes)
+    return replace(node, **changes) if changes else node
+
+
+def is_single(node: Node) -> bool:
+    """Tell whether a node is events of one kind, perhaps tested: no part of it is told anything by its conditions."""
+    return isinstance(node, Filter) and isinstance(node.child, Source) and not negated(node)
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -23,7 +23,7 @@ def find_levels(heads: Iterable[p.Head], made: Mapping[MadeAtom, int]) -> Levels
     several = list(heads)
     most = sum(isinstance(n, p.Join) and n.alone is not None for head in several for n in p.walk(head.body))
     most += max(made.values(), default=0)
-    judges = [(outline_atom(head.event.name, head.event.args), _judge(head)) for head in several]
+    judges = [(outline_atom(head.event.name, head.event.args), _judge(head)) for head in several] if most else []
     return solve(judges, most, made)[0]
 
 

@@ -14,7 +14,7 @@ from etalis.data.values import Value
 from etalis.errors import Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.check.checks import check_rules, check_text, findings, in_order
-from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
+from etalis.language.check.effects import CalledNames, refuse_effects
 from etalis.language.check.outline import Outline
 from etalis.language.flags import Settings, settings
 from etalis.language.given_tree import read_tree
@@ -25,7 +25,7 @@ from etalis.language.reactive.reactions import refuse_uncorrected
 from etalis.language.reactive.sagas import begins_to_wait, written_out
 from etalis.language.read.imports import Reader
 from etalis.language.read.modules import resolve
-from etalis.language.rules import declarations, event_rules, labelled_rules, running_rules
+from etalis.language.rules import declarations, event_rules, running_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
 from etalis.language.syntax import Const, Item, Raise, Reaction, Rule, SetFlag, Tree, Trigger
 from etalis.language.traversal import actions_of
@@ -216,9 +216,14 @@ class CompiledProgram:
         return Solver(self.knowledge.database(), host_limits(self.settings), output=output, clock=clock)
 
     @of_tree
+    def called(self) -> CalledNames:
+        """What the program's goals name."""
+        return CalledNames.of(self.tree)
+
+    @property
     def effects(self) -> tuple[str, ...]:
         """The side effects of the program's goals, in words."""
-        return find_effects(self.tree)
+        return self.called.effects
 
     @of_tree
     def around_rules(self) -> Tree:
@@ -226,29 +231,34 @@ class CompiledProgram:
         return Tree(tuple(item for item in self.tree.items if not isinstance(item, Rule)), self.tree.span)
 
     @of_tree
+    def event_rules(self) -> tuple[Rule, ...]:
+        """The rules of the program that derive events."""
+        return event_rules(self.tree)
+
+    @of_tree
     def made_kinds(self) -> frozenset[tuple[str, int]]:
         """The kinds of the events that the rules make."""
-        return frozenset((rule.head.name, len(rule.head.args)) for rule in labelled_rules(self.tree))
+        return frozenset((rule.head.name, len(rule.head.args)) for rule in self.event_rules)
 
     @cached_property
     def made_levels(self) -> Mapping[MadeAtom, int]:
         """The levels of the events that all rules of the program make (language/outer/strata.py)."""
-        return find_levels(event_rules(self.tree), relations(self.settings.relations))[1]
+        return find_levels(self.event_rules, relations(self.settings.relations))[1]
 
     @cached_property
     def made_stages(self) -> Mapping[MadeAtom, int]:
         """The stages of the events that all rules of the program make."""
-        return find_stages(event_rules(self.tree), relations(self.settings.relations))[1]
+        return find_stages(self.event_rules, relations(self.settings.relations))[1]
 
-    @of_tree
+    @property
     def acts_on_run(self) -> bool:
         """Whether goals may raise events or change rules."""
-        return acts_on_run(self.tree)
+        return self.called.acts_on_run
 
-    @of_tree
+    @property
     def reads_clock(self) -> bool:
         """Whether goals may ask what time it is."""
-        return reads_clock(self.tree)
+        return self.called.reads_clock
 
     @of_tree
     def triggers(self) -> tuple[Trigger, ...]:

@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import cached_property, partial
 from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
+from etalis.data.uncollected import collected_once
 from etalis.errors import ConditionError, EventError, OptionError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
 from etalis.language.flags import with_ahead, with_limits
@@ -46,6 +47,7 @@ from etalis.runtime.reporting.failures import Failures
 from etalis.runtime.reporting.report import refuse_unread
 from etalis.runtime.revision.corrected_reactions import CorrectedReactions
 from etalis.runtime.revision.retraction import Retractions
+from etalis.runtime.rule_change.run_time_rules import perform
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import BEGINNING, NEVER, show_time
@@ -122,7 +124,8 @@ class Core:
         )  # fmt: skip
         is_disordered = program.settings.lateness is not None or program.settings.revision
         defers = options.defers and not is_disordered  # what runs events again looks into the code of the rules
-        self.rules = make_rules(report=self.fail, watched=options.on_error is not None, defers=defers)
+        with collected_once():
+            self.rules = make_rules(report=self.fail, watched=options.on_error is not None, defers=defers)
         self.state = self.rules.state
         self.changes = Changes(self.state, solver.database, self.fail, self.rules.record)
         self.run_loop.begin(self.rules, self.changes)
@@ -348,10 +351,10 @@ class Core:
         """Do what a goal asks for; that it cannot be done is reported."""
         try:
             if isinstance(step, Spy):
-                self.rules.perform(step)
+                perform(self.rules, step)
                 self.reopen()
             else:
-                self.turn(lambda: self.rules.perform(step), empties=isinstance(step, Reset))
+                self.turn(lambda: perform(self.rules, step), empties=isinstance(step, Reset))
         except (ProgramError, EventError) as error:
             self.fail(ConditionError(*error.problems))
 

@@ -9,34 +9,22 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, assert_never
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from etalis.data.values import Value
-from etalis.errors import ConditionError, Problem, ProgramError
-from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
+from etalis.errors import ConditionError
 from etalis.language.check.outline import Outline
 from etalis.language.check.recursion import growing_events
-from etalis.language.flags import PROPERTIES
 from etalis.language.goal_limits import goal_limits
-from etalis.language.ground_terms import ground
-from etalis.language.named_attributes import place_in_rule
-from etalis.language.outer.check_outer import find_cycles
-from etalis.language.outer.strata import most_levels, most_stages
-from etalis.language.reactive.check_constraints import no_properties
-from etalis.language.reactive.constraints import tells_violation
 from etalis.language.reactive.reach import has_effects, raises_later
 from etalis.language.reactive.sagas import begins_to_wait
 from etalis.language.reactive.wait_names import is_of_wait
-from etalis.language.read.parser import parse_rule
-from etalis.language.rules import event_rules, events_in, knowledge_changes, label_properties
-from etalis.language.same_rule import fits
-from etalis.language.steps import Assign, DeleteRule, InsertRule, Reset, RuleStep, Spy, Withdraw
-from etalis.language.syntax import LabelProperty, Property, Rule, Tree, Var
+from etalis.language.rules import events_in, knowledge_changes, label_properties
+from etalis.language.syntax import Rule, Var
 from etalis.language.traversal import actions_of
 from etalis.logic.knowledge.facts import changing
 from etalis.logic.solver import Solver
-from etalis.logic.terms.unify import from_value
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import as_run, plan_rule
@@ -56,11 +44,11 @@ from etalis.runtime.operators.blockers import Blockers, JudgedBlockers
 from etalis.runtime.operators.store import Doubles, count_instances
 from etalis.runtime.reactions.raising import RaisedLater
 from etalis.runtime.record.kept_past import KeptPast
+from etalis.runtime.record.learning import learn_first, record_first
 from etalis.runtime.reporting.evidence import Evidence, has_held
-from etalis.runtime.rule_change.network_change import delete_apart, end_timers, insert_apart
+from etalis.runtime.reporting.spying import show_first
+from etalis.runtime.rule_change.network_change import end_timers
 from etalis.runtime.state import BEGINNING, NEVER, Made, Raw, State
-from etalis.temporal.event import Event
-from etalis.temporal.relation import relations
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
@@ -153,11 +141,11 @@ class RuleSet:
         if like is not None:
             self.rules, self.first = list(like[0]), like[1]
             self.lives.update(
-                (planned.number, self._life(rule, BEGINNING, planned.head.label)) for planned, rule in self.rules
+                (planned.number, self.life(rule, BEGINNING, planned.head.label)) for planned, rule in self.rules
             )
         else:
             for rule, head in zip(program.rules, program.plans(policy, parts=parts), strict=True):
-                self._add(rule, head, not program.effects)
+                self.add(rule, head, not program.effects)
             self.first = tuple(self.rules)
         self.heads.numbered = self._find_numbered()
         if not defers:
@@ -200,20 +188,22 @@ class RuleSet:
         """The rules of the program, deleted ones included."""
         return tuple(planned for planned, _ in self.first)
 
-    def _add(self, rule: Rule, head: p.Head, shares: bool) -> None:
+    def add(self, rule: Rule, head: p.Head, shares: bool) -> None:
+        """Add a rule that is planned, behind all others; nothing is compiled."""
         self.added += 1
-        self.rules.append(self._pair(rule, head, shares))
+        self.rules.append(self.pair(rule, head, shares))
 
-    def _plan(self, rule: Rule) -> p.Head:
+    def plan(self, rule: Rule) -> p.Head:
+        """Return the plan of a rule that comes next."""
         return plan_rule(rule, self.added + 1, self.settings, parts=self.traced)
 
-    def _pair(self, rule: Rule, head: p.Head, shares: bool) -> Pair:
+    def pair(self, rule: Rule, head: p.Head, shares: bool) -> Pair:
         """Number a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
         self.numbers += 1
-        self.lives[self.numbers] = self._life(rule, self.state.now, head.label, self.state.number)
+        self.lives[self.numbers] = self.life(rule, self.state.now, head.label, self.state.number)
         return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
 
-    def _life(self, rule: Rule, since: int, label: str, came: int = 0) -> RuleLife:
+    def life(self, rule: Rule, since: int, label: str, came: int = 0) -> RuleLife:
         """Return a rule as it is run: with each `any` expanded that is no operator of its own."""
         return RuleLife(as_run(rule, self.settings), since, label=label, came=came, given=rule)
 
@@ -249,9 +239,13 @@ class RuleSet:
         self.log = base.log()
         self.listened = {*self.processors, *heads, *self.learned}
         for kind, changes in self.learned.items():
-            self.processors[kind] = self._learn_first(kind, changes, self.processors.get(kind, _nothing))
+            told = None if self.record is None else self.record.tell
+            change = changing(self.conditions.solver.database, changes)
+            learn = learn_first(kind[1], change, self.processors.get(kind, _nothing))
+            self.processors[kind] = learn if told is None else record_first(kind[1], partial(told, changes), learn)
         for kind in self.spied:
-            self.processors[kind] = self._tell_first(kind, self.processors.get(kind, _nothing))
+            output = self.conditions.solver.host.output
+            self.processors[kind] = show_first(kind, output, self.processors.get(kind, _nothing))
         self.reacts = any(planned.head.hidden for planned, _ in self.rules)
         growing = growing_events(rule for _, rule in self.rules)
         for planned, _ in self.rules:
@@ -290,36 +284,6 @@ class RuleSet:
         elsewhere = self.program.made_kinds.union(self.heads.made).difference(self.heads.makers)
         declared = {(name, len(s)): tuple(t for _, t in s) for name, s in self.program.signatures.items()}
         return types_event_at_a_time(heads, elsewhere, declared)
-
-    def _learn_first(
-        self, kind: tuple[str, int], changes: tuple[tuple[str, bool], ...], process: Callable[[Raw], None]
-    ) -> Callable[[Raw], None]:
-        """Return the processor of events that change facts: what they are part of sees the change."""
-        change, end = changing(self.conditions.solver.database, changes), 3 + kind[1]
-
-        def learn(raw: Raw) -> None:
-            change(raw[3:end])
-            process(raw)
-
-        if self.record is None:
-            return learn
-        tell = self.record.tell
-
-        def learn_and_tell(raw: Raw) -> None:
-            tell(changes, raw, tuple(map(from_value, raw[3:end])))
-            learn(raw)
-
-        return learn_and_tell
-
-    def _tell_first(self, kind: tuple[str, int], process: Callable[[Raw], None]) -> Callable[[Raw], None]:
-        """Return the processor of events that are spied upon."""
-        name, end, output = kind[0], 3 + kind[1], self.conditions.solver.host.output
-
-        def tell(raw: Raw) -> None:
-            output(f"{Event.make(name, raw[3:end], raw[1], raw[0])!r}\n")
-            process(raw)
-
-        return tell
 
     def compile_ticks(self, leaves: Sequence[Wired]) -> list[Tick]:
         """Return the time points among some leaves that are to come, the next one last."""
@@ -385,129 +349,6 @@ class RuleSet:
         if self.log is not None and self.is_logged((name, arity)):
             self.log.add(start, end, self.state.current)
 
-    def insert(self, rule: str | Rule) -> str:
-        """Add a rule and return its label."""
-        parsed = place_in_rule(self.program.around_rules, parse_rule(rule) if isinstance(rule, str) else rule)
-        properties = [LabelProperty(label, given) for label, several in self.apart.items() for given in several]
-        added = event_rules(Tree((parsed, *properties)))
-        self.program.check_rules(added)
-        self._refuse_together(parsed, added)
-        own = Tree((*self.program.around_rules.items, parsed))  # what the rules of the program do is known
-        acts, watched = self.acts or acts_on_run(own), self.watched or reads_clock(own)
-        is_plain = (acts, watched) == (self.acts, self.watched)
-        self.generation += 1
-        self.acts, self.watched = acts, watched
-        shares = not (self.program.effects or find_effects(own))
-        first = len(self.rules)
-        for each in added:
-            self._add(each, self._plan(each), shares)
-        if not (is_plain and insert_apart(self, [planned for planned, _ in self.rules[first:]])):
-            self.compile()
-        return self.rules[first][0].head.label
-
-    def _refuse_together(self, parsed: Rule, added: Sequence[Rule]) -> None:
-        """Refuse rules that the program cannot have, or not together with those that are here."""
-        refused: list[Problem] = []
-        if self.settings.corrects:
-            refused += refuse_effects(Tree((*self.program.tree.items, parsed)), self.settings)
-        read = self.processors.keys() | {(e.name, len(e.args)) for rule in added for e in events_in(rule.pattern)}
-        base = self.compiler.base
-        asks = base.levels or base.stages or most_levels(added) or most_stages(added)  # what is missing, if anything
-        if asks and any((rule.head.name, len(rule.head.args)) in read for rule in added):  # else they are in no cycle
-            refused += find_cycles([*(each for _, each in self.rules), *added], relations(self.settings.relations))
-        if refused:
-            raise ProgramError(*refused)
-
-    def delete(self, rule: str | Rule) -> int:
-        """Remove the rules of a label, or equal to a rule."""
-        wanted = rule if isinstance(rule, Rule) else parse_rule(rule) if "<-" in rule else rule
-        if isinstance(wanted, Rule):
-            wanted = place_in_rule(self.program.tree, wanted)
-        gone = [(planned, r) for planned, r in self._changeable() if fits(r, planned.head.label, wanted)]
-        if not gone:
-            raise self._no_rule(f"{rule if isinstance(rule, str) else rule.head.name} to delete")
-        self._remove(gone)
-        return len(gone)
-
-    def _changeable(self) -> list[Pair]:
-        """Return the rules that may leave or change while the engine runs: not those of reactions."""
-        return [pair for pair in self.rules if not pair[0].head.hidden]
-
-    def _remove(self, gone: list[tuple[PlannedRule, Rule]]) -> None:
-        self._take_out(gone)
-        if not delete_apart(self, [planned for planned, _ in gone]):
-            self.compile()
-            self._forget()
-
-    def _take_out(self, gone: list[Pair]) -> None:
-        self.rules = [pair for pair in self.rules if pair not in gone]
-        for planned, _ in gone:
-            self._end(planned)
-
-    def _end(self, planned: PlannedRule) -> None:
-        self.heads.kind(planned).alive = False
-        life = self.lives[planned.number]
-        life.until, life.went = self.state.now, self.state.number
-
-    def rebuild(self, rules: list[tuple[PlannedRule, Rule]]) -> None:
-        """Put rules that were planned elsewhere in the place of all, before the first event."""
-        around = Tree((*self.program.tree.items, *(rule for planned, rule in rules if planned.generation > 0)))
-        self.acts = self.acts or acts_on_run(around)
-        self.watched = self.watched or reads_clock(around)
-        self.rules += [pair for pair in rules if pair not in self.rules]
-        self._take_out([pair for pair in self.rules if pair not in rules])
-        self.rules = rules
-        for planned, rule in rules:
-            self.lives.setdefault(planned.number, self._life(rule, BEGINNING, planned.head.label))
-        self.compile()
-        self._forget()
-
-    def _no_rule(self, what: str) -> ProgramError:
-        known = ", ".join(sorted({planned.head.label for planned, _ in self._changeable()}))
-        return ProgramError(Problem("E230", f"no rule {what}", hint=f"rules here: {known}"))
-
-    def set_property(self, label: str, given: Property) -> int:
-        """Give the rules of a label a property, in place of the value that it had; return how many there are."""
-        meaning = PROPERTIES.get(given.name, given.name)
-        errors = [problem for problem in Outline(self.program.tree).property_problems(given) if problem.is_error]
-        if errors:
-            raise ProgramError(*errors)
-        return self._begin_anew(
-            label, lambda old: (*(p for p in old if PROPERTIES.get(p.name, p.name) != meaning), given)
-        )
-
-    def delete_property(self, label: str, name: str, value: Value | None = None) -> int:
-        """Take a property from the rules of a label, whatever its value or only if that is as given."""
-        return self._begin_anew(
-            label, lambda old: tuple(p for p in old if p.name != name or value not in (None, ground(p.value)))
-        )
-
-    def _begin_anew(self, label: str, change: Callable[[tuple[Property, ...]], tuple[Property, ...]]) -> int:
-        """Plan the rules of a label with other properties, at their places; what waits in them is dropped."""
-        places = [i for i, (p, _) in enumerate(self.rules) if p.head.label == label and not p.head.hidden]
-        if not places:
-            raise self._no_rule(label)
-        if any(tells_violation(self.rules[i][1]) for i in places):
-            raise ProgramError(no_properties(label))
-        self.generation += 1
-        self.apart[label] = change(self.apart.get(label, ()))
-        for i in places:
-            planned, rule = self.rules[i]
-            self._end(planned)
-            changed = replace(rule, label=label, properties=change(rule.properties))
-            self.rules[i] = self._pair(changed, self._plan(changed), planned.shares)
-        self.compile()
-        self._forget()
-        return len(places)
-
-    def spy(self, kind: tuple[str, int], on: bool) -> None:
-        """Write every event of a kind to the output, or no more."""
-        if on:
-            self.spied.add(kind)
-        else:
-            self.spied.discard(kind)
-        self.compile()
-
     def note_waiting(self) -> None:
         """Mark the parts that are known to have matched by what waits or was made, before that changes."""
         for entry in self.wiring.entries:
@@ -515,33 +356,7 @@ class RuleSet:
             if (store is not None and has_held(store)) or (made is not None and made.stamp != BEGINNING):
                 self.evidence.part(entry.key).seen = True
 
-    def reset(self) -> None:
-        """Drop all that waits: instances, absences, alarms, events for later."""
-        self.note_waiting()
-        self.resets.append((self.state.number, self.state.now))
-        self.memory.clear()
-        self.state.drop()
-        self.compile()
-
-    def perform(self, step: RuleStep | Spy) -> None:
-        """Do what a goal asked for."""
-        match step:
-            case InsertRule(rule=rule):
-                self.insert(rule)
-            case DeleteRule(rule=wanted):
-                self.delete(wanted)
-            case Assign(label=label, property=given):
-                self.set_property(label, given)
-            case Withdraw(label=label, name=name, value=value):
-                self.delete_property(label, name, value)
-            case Reset():
-                self.reset()
-            case Spy(kind=kind, on=on):
-                self.spy(kind, on)
-            case _:
-                assert_never(step)
-
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Drop the state of parts that no rule has any more; what they wait for will not come."""
         live = {entry.key for entry in self.wiring.entries}
         if self.log is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from etalis.errors import Problem
 from etalis.language.check import goals as g
@@ -24,8 +25,12 @@ def find_effects(program: Tree) -> tuple[str, ...]:
 
     A goal that is only known at run time counts, since it may be anything.
     """
+    return _find_effects(Outline(program))
+
+
+def _find_effects(outline: Outline) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for goal, role in Outline(program).goals:
+    for goal, role in outline.goals:
         if role != "directive":
             where = {"clause": "a clause", "action": "an action"}.get(role, "a condition")
             found.update(dict.fromkeys(f"{what} in {where} has a side effect" for what in _effects(goal)))
@@ -91,8 +96,9 @@ def refuse_effects(program: Tree, settings: Settings) -> Iterator[Problem]:
     """Yield the refusals of a program's effects where events may be run again."""
     flag = correcting_flag(settings)
     hint = "use reporting(on_watermark), or leave the effect to whoever reads the results"
-    clock = ["a goal reads the time reached"] if reads_clock(program) else []
-    for effect in (*find_effects(program), *find_lessons(program), *clock):
+    called = CalledNames.of(program)
+    clock = ["a goal reads the time reached"] if called.reads_clock else []
+    for effect in (*called.effects, *find_lessons(program), *clock):
         yield Problem("E232", f"{effect}, which {flag} cannot undo", hint=hint)
 
 
@@ -107,19 +113,57 @@ def _effects(goal: Term) -> Iterator[str]:
             yield kind(term.name, len(term.args))
 
 
+@dataclass(frozen=True, slots=True)
+class CalledNames:
+    """The names of all that the goals of a program so much as name, and whether some are known at run time only."""
+
+    names: frozenset[str | None]
+    is_open: bool
+    effects: tuple[str, ...]
+
+    @classmethod
+    def of(cls, program: Tree) -> CalledNames:
+        """Look at the goals of a program."""
+        outline = Outline(program)
+        goals = [goal for goal, _ in outline.goals]
+        written = (*goals, *(clause.head for clause in outline.clauses))
+        names = frozenset([_name(term) for each in written for term in subterms(each)])
+        is_open = any(is_unwritten(call) or _adds_unknown(call) for goal in goals for call in g.calls(goal))
+        return cls(names, is_open, _find_effects(outline))
+
+    @property
+    def acts_on_run(self) -> bool:
+        """Whether a goal may raise events or change rules."""
+        return self.may_call(_ACTING)
+
+    @property
+    def changes_facts(self) -> bool:
+        """Whether a goal may add or remove facts."""
+        return self.may_call(_CHANGING)
+
+    @property
+    def reads_clock(self) -> bool:
+        """Whether a goal may ask what time it is."""
+        return self.may_call(CURRENT)
+
+    def may_call(self, names: Collection[str]) -> bool:
+        """Tell whether a predicate of some names is so much as named, or any goal known at run time only."""
+        return self.is_open or not self.names.isdisjoint(names)
+
+
 def acts_on_run(program: Tree) -> bool:
     """Tell whether a goal may raise events or change rules."""
-    return _may_call(program, _ACTING)
+    return CalledNames.of(program).acts_on_run
 
 
 def changes_facts(program: Tree) -> bool:
     """Tell whether a goal may add or remove facts."""
-    return _may_call(program, _CHANGING)
+    return CalledNames.of(program).changes_facts
 
 
 def reads_clock(program: Tree) -> bool:
     """Tell whether a goal may ask what time it is."""
-    return _may_call(program, CURRENT)
+    return CalledNames.of(program).reads_clock
 
 
 def find_unplanned(program: Tree) -> str | None:
@@ -152,16 +196,6 @@ def raised_events(outline: Outline) -> frozenset[g.Indicator] | None:
             elif key[0] not in ("spy_event", "nospy_event", "reset_db"):
                 return None
     return frozenset(raised)
-
-
-def _may_call(program: Tree, names: frozenset[str]) -> bool:
-    """Tell whether a predicate of some names is so much as named, or any goal known at run time only."""
-    outline = Outline(program)
-    goals = [goal for goal, _ in outline.goals]
-    terms = [term for written in (*goals, *(clause.head for clause in outline.clauses)) for term in subterms(written)]
-    return any(_name(term) in names for term in terms) or any(
-        is_unwritten(call) or _adds_unknown(call) for goal in goals for call in g.calls(goal)
-    )
 
 
 def _name(term: Term) -> str | None:

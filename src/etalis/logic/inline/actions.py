@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from etalis.logic.builtins.table import TESTS
-from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal
+from etalis.logic.inline.compiled_goal import NEVER_OFF, GoalCompilation, PosedGoal
 from etalis.logic.inline.knowledge.purity import pure_clauses
 from etalis.logic.inline.knowledge.row_changes import SEVERAL, adding, clearing, reading, taking
 from etalis.logic.inline.knowledge.unfold import alternatives, commit, conjunction, conjuncts, has_inner_cut, unfold
@@ -186,7 +186,7 @@ class _ActionWriter:
         if compiled is None:
             return "", {}
         slow = _later(self.base.solver, posed, tuple(inputs), tuple(outputs))
-        text, found = compiled.write(code, inputs, slow, self.base.new, ((), None))
+        text, found = compiled.write(code, inputs, slow, self.base.new, NEVER_OFF)
         row = code.fresh("r")
         code(f"{pad}{row} = ({''.join(found[name] + ', ' for name in outputs)}) if {text} else None")
         if outputs:

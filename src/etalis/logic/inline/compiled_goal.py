@@ -36,6 +36,10 @@ _KINDS: Mapping[str, tuple[str, bool]] = {
 }  # the kind of a declared type, and whether that is sure: null is an atom, too
 
 
+SwitchedOff = tuple[Collection[Any], Callable[[], Any]]  # goals that are not asked, by their keys; what gives one's own
+NEVER_OFF: SwitchedOff = ((), tuple)
+
+
 @dataclass(frozen=True, slots=True)
 class PosedGoal:
     """A goal with its inputs, the types that these are declared with, and its outputs.
@@ -66,7 +70,7 @@ class CompiledGoal:
 
     def write(
         self, code: SourceText, names: Mapping[str, str], slow: Callable[..., Any], new: Callable[[list[str]], Any],
-        off: tuple[Collection[Any], Any],
+        off: SwitchedOff,
     ) -> tuple[str, dict[str, str]]:  # fmt: skip
         """Return the expression that is true for a solution, and where the outputs then are.
 
@@ -116,7 +120,7 @@ class CompiledGoal:
 
     def _function(
         self, steps: Steps, inputs: list[str], more: list[str], slow: Callable[..., Any],
-        functions: StepFunctions, off: tuple[Collection[Any], Any],
+        functions: StepFunctions, off: SwitchedOff,
     ) -> Callable[..., Any]:  # fmt: skip
         code = functions.new([*inputs, *more])
         notes = self.shared.notes
@@ -126,7 +130,8 @@ class CompiledGoal:
             again = code.constant(replaying(self.shared.database, slow))
             asked = f"{again}({', '.join([notes, *inputs])}) if {notes} else {asked}"
         decline = f"return {asked}"
-        switched_off, key = map(code.constant, off)
+        several, key_of = off
+        switched_off, key = code.constant(several), code.constant(key_of())
         code(f"if {switched_off} and {key} in {switched_off}:")
         code("    return None")
         code(f"{code.constant(self.budget)}.used = 0")

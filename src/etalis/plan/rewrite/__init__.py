@@ -17,4 +17,4 @@ def rewrite(head: p.Head) -> p.Head:
     body = head.body
     for step in REWRITES:
         body = step(body)
-    return replace(head, body=body)
+    return head if body is head.body else replace(head, body=body)

@@ -54,6 +54,8 @@ def key_joins(node: p.Node) -> p.Node:
 
 def _keyed(node: p.Node, above: tuple[_Needed, ...]) -> p.Node:
     """Return a node with keys; `above` is what conditions further out need, none of which anything may come before."""
+    if p.is_single(node):
+        return node
     match node:
         case p.Source() | p.Tick():
             return node

@@ -31,6 +31,8 @@ _NOTHING: _Shown = frozenset()
 
 def push_down(node: p.Node) -> p.Node:
     """Give the parts of a plan the prefilters that its conditions allow."""
+    if p.is_single(node):
+        return node
     node = p.with_parts(node, push_down)
     for place, test in enumerate(p.tests(node)):
         if isinstance(test, p.GoalTest):

@@ -7,6 +7,7 @@ What raises is reported with rule, bindings and text, and fails that match alone
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from etalis.data.measure import TOO_DEEP, is_too_deep
@@ -16,7 +17,7 @@ from etalis.language.check.goals import takes_unbound
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
 from etalis.logic.inline.actions import ActionCompilation
-from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal
+from etalis.logic.inline.compiled_goal import NEVER_OFF, GoalCompilation, PosedGoal
 from etalis.logic.inline.inline import inline
 from etalis.logic.inline.python_source import HELPERS
 from etalis.logic.inline.scope import normal
@@ -76,7 +77,7 @@ class Conditions:
             seconds = _seconds if timed else None
             goal = to_logic(test.goal)
             question = PosedGoal(goal, test.inputs, test.outputs, types, test.settled, tuple(times), seconds, every)
-            off = self.breaker.off, (rule, "condition", print_term(test.goal))
+            off = self.breaker.off, partial(self.breaker.key, rule, "condition", test.goal)
             if self._compiled(code, question, {**names, **times}, names, slow, off, passing):
                 return
         arguments = ", ".join([*(names[v] for v in test.inputs), *((t1, t2) if timed else ())])
@@ -114,7 +115,7 @@ class Conditions:
         """Add a prefilter to a match's tests; all that it reads is bound."""
         keep = _with_reals(self.prepare_prefilter(test), test.inputs, types)
         question = PosedGoal(to_logic(test.goal), test.inputs, (), types)
-        if not self._compiled(code, question, names, {}, keep, ((), None), passing):
+        if not self._compiled(code, question, names, {}, keep, NEVER_OFF, passing):
             arguments = ", ".join(names[v] for v in test.inputs)
             passing.expressions.append(f"{code.constant(keep)}({arguments}) is not None")
 
@@ -156,7 +157,7 @@ class Conditions:
     def _guarded_action(self, test: p.GoalTest, rule: str) -> Callable[..., None]:
         """Return the function of an action, which reports failures and errors; it is written when first called."""
         run: Callable[..., Any] | None = None
-        key, off = (rule, "action", print_term(test.goal)), self.breaker.off
+        key, off = self.breaker.key(rule, "action", test.goal), self.breaker.off
 
         def act(*values: Any) -> None:
             nonlocal run
@@ -183,18 +184,18 @@ class Conditions:
         It is written when it is first called: for most goals generated code never asks.
         """
         solve: Callable[..., Any] | None = None
-        key, off = (rule, "condition", print_term(test.goal)), self.breaker.off
+        key, off = partial(self.breaker.key, rule, "condition", test.goal), self.breaker.off
 
         def guarded(*values: Any) -> Any:
             nonlocal solve
-            if off and key in off:
+            if off and key() in off:
                 return None
             if solve is None:
                 solve = self.solving(test, outputs, is_firm=is_firm)
             try:
                 return solve(*map(normal, values))  # some may be plain floats
             except EtalisError as error:
-                self._note_error(error, test, values, key)
+                self._note_error(error, test, values, key())
                 return None
 
         return guarded
@@ -213,7 +214,7 @@ class Conditions:
         given = [*test.inputs, *times]
         code = Code([f"v{i}" for i in range(len(given))])
         names = dict(zip(given, code.parameters, strict=True))
-        text, found = compiled.write(code, names, solve, Code, ((), None))
+        text, found = compiled.write(code, names, solve, Code, NEVER_OFF)
         where = {**names, **found}
         code(f"return ({''.join(where[v] + ', ' for v in outputs)}) if {text} else None")
         return code.function()

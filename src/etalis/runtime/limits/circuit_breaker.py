@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from etalis.errors import ConditionError, EtalisError, Problem, Span
+from etalis.language.printer import print_term
+from etalis.language.syntax import Term
 from etalis.logic.errors import LogicLimitError
 
 Key = tuple[str, str, str]  # the rule, condition or action, the goal's text
@@ -34,6 +36,10 @@ class Breaker:
         self.most = most
         self.failures: Counter[Key] = Counter()
         self.off: set[Key] = set()
+
+    def key(self, rule: str, what: str, goal: Term) -> Key:
+        """Return by what a goal is known; where nothing is counted, its text does not matter."""
+        return rule, what, "" if self.most is None else print_term(goal)
 
     def note(self, key: Key, error: EtalisError, place: Span | None) -> ConditionError | None:
         """Count an error if it is a limit; return what to report if that switches the goal off."""

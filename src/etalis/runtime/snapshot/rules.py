@@ -15,6 +15,7 @@ from etalis.language.rules import label_properties
 from etalis.language.syntax import LabelProperty, Property
 from etalis.plan.rules import plan_rule
 from etalis.runtime.codegen.network import PlannedRule
+from etalis.runtime.rule_change.run_time_rules import put_in_place
 from etalis.runtime.ruleset import Pair, RuleSet
 from etalis.runtime.snapshot.names import name_rules
 from etalis.runtime.snapshot.sections import Book
@@ -73,7 +74,7 @@ def _rebuild(rules: RuleSet, own: dict[str, int], added: list[tuple[Any, ...]]) 
     for place, *row in added:
         pair = found[row[0]] = plan_added(rules, row)
         left.append((place, pair))
-    rules.rebuild([pair for _, pair in sorted(left, key=lambda item: item[0])])
+    put_in_place(rules, [pair for _, pair in sorted(left, key=lambda item: item[0])])
     return found
 
 

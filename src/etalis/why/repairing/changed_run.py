@@ -27,6 +27,7 @@ from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.runtime.changes import Change
 from etalis.runtime.core import Core, EngineOptions
 from etalis.runtime.engine import RuntimeEngine
+from etalis.runtime.rule_change.run_time_rules import delete_rules, insert_rule, reset
 from etalis.runtime.ruleset import RuleLife
 from etalis.runtime.state import BEGINNING, NEVER
 from etalis.why.justification import Received
@@ -117,7 +118,7 @@ class ChangedRuns:
                 label = life.label
                 yield self._step(life.until, life.went + 0.5, lambda core, label=label: _delete(core, label))
         for number, moment in self._core.rules.resets:
-            yield self._step(moment, number + 0.5, lambda core: core.turn(core.rules.reset, empties=True))
+            yield self._step(moment, number + 0.5, lambda core: core.turn(lambda: reset(core.rules), empties=True))
 
     def _changes_of_facts(self) -> Iterator[_Step]:
         for (name, row), several in self._record.facts.items():
@@ -216,11 +217,11 @@ def _take(name: str, args: tuple[Any, ...], start: int, end: int) -> Callable[[C
 
 
 def _insert(core: Core, rule: s.Rule) -> None:
-    core.turn(lambda: core.rules.insert(rule))
+    core.turn(lambda: insert_rule(core.rules, rule))
 
 
 def _delete(core: Core, label: str) -> None:
-    core.turn(lambda: core.rules.delete(label))
+    core.turn(lambda: delete_rules(core.rules, label))
 
 
 def _fact_change(name: str, row: tuple[Any, ...], *, known: bool) -> Change:
