@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 KEPT = "matches that are kept (see below)"
-LIGHTER = "lighter matches"
-OPERATORS = "operators as generated code"
-DEADLINES = "every event sets a deadline; deadlines are objects, asked for and judged one by one"
-REPETITIONS = "a repetition is an object that generated code calls for every event"
-MANY = "an index of rules by their constants"
+NONE = "none"
 CAUSES: dict[str, tuple[str, str]] = {
-    "three_rises": ("two derived events per trade, each settled in a round of its own", OPERATORS),
-    "session_idle": (DEADLINES, OPERATORS),
-    "funnel_star": (REPETITIONS, OPERATORS),
-    "iot_hot": (f"{DEADLINES}; columns run it event at a time: its deadline meets two derived events", OPERATORS),
+    "three_rises": ("two joins of derived events per trade: each makes an event and looks up its partner", NONE),
+    "session_idle": ("every event sets a deadline and makes the one before it void", NONE),
+    "funnel_star": ("an element is kept with what it counts after; by hand it is a flag", "lighter repetitions"),
+    "iot_hot": ("two rules that make events, and a deadline on them", NONE),
     "rfid_containment": (
-        "facts that events change, with recursion, are asked of the logic machine; columns run it event at a time",
-        "tables that grow with the facts",
+        "facts that events change, with recursion: each change makes all answers void; columns run it event at a time",
+        "forget by container",
     ),
     "duration_check": (
-        "start and end are made seconds for each pair, and guarded; by hand the whole is one look-up and a subtraction",
-        "times kept as numbers of seconds",
+        "start and end are made seconds for each pair; by hand it is one look-up and a subtraction",
+        NONE,
     ),
-    "rules_1000_filter": ("over columns every rule starts and ends a table of its own, here for 5,000 rows", MANY),
-    "rules_1000_by_symbol": ("every rule looks at every event", MANY),
-    "W1": (KEPT, LIGHTER),
-    "W2": (KEPT, LIGHTER),
-    "W5": (KEPT, LIGHTER),
-    "W7": (f"sixteen for each of W1: {KEPT}", LIGHTER),
-    "W8": ("reachability is asked of the logic machine; by hand, a comparison of two numbers stands for it", "none"),
-    "W9": (f"every rule makes an event in a round of its own; {KEPT}", OPERATORS),
-    "W10": (REPETITIONS, OPERATORS),
-    "W11": ("corrections: the history and what each match was made of are kept", "none"),
+    "rules_1000_filter": ("over columns every rule starts and ends a table of its own, here for 5,000 rows", NONE),
+    "rules_1000_by_symbol": (
+        "a thousand rules have objects of their own, which are in no cache; over columns each is planned and wired",
+        "one plan for rules of one shape",
+    ),
+    "W1": (KEPT, NONE),
+    "W2": (KEPT, NONE),
+    "W5": (KEPT, NONE),
+    "W7": (f"sixteen for each of W1: {KEPT}", NONE),
+    "W8": ("reachability is asked of the logic machine; by hand, a comparison of two numbers stands for it", NONE),
+    "W9": (f"every rule makes an event; {KEPT}; columns plan a thousand rules for a few hundred rows", NONE),
+    "W10": ("what waits are objects that the collector walks; by hand it is a number", "lighter repetitions"),
+    "W11": ("corrections: the history and what each match was made of are kept", NONE),
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from etalis.temporal.event import Event
 
 MOST_TOGETHER = 1 << 20  # rows
+MANY_RULES, FOR_A_RULE = 1 << 7, 1 << 10  # from so many rules on, one costs a batch about as much as so many rows
 
 
 class TableRun:
@@ -62,15 +63,17 @@ class TableRun:
             return [*found, *self.results.of_events(self.run.advance())]
 
     def gathered(self, batches: Iterable[InputBatch]) -> Iterator[InputBatch]:
-        """Yield batches; where much waits, several together, since each of them goes through all of that."""
+        """Yield batches; where much waits or rules are many, several together: each goes through all of that."""
         from etalis.columnar.data.batches import below
 
         parts: list[InputBatch] = []
         rows = 0
+        rules = sum(len(component.numbers) for component in self.run.components)
+        for_rules = FOR_A_RULE * rules if rules >= MANY_RULES else 0
         for batch in batches:
             parts.append(batch)
             rows += len(batch.end)
-            if rows >= min(self.run.waiting, MOST_TOGETHER):
+            if rows >= min(max(self.run.waiting, for_rules), MOST_TOGETHER):
                 yield below(parts)
                 parts, rows = [], 0
         if parts:

@@ -27,6 +27,7 @@ from etalis.columnar.kernels.join import USED
 from etalis.columnar.operators.pair_search import JoinSearch
 from etalis.columnar.run import ColumnRun
 from etalis.errors import InputError, ProgramError
+from etalis.tables import run
 from etalis.tables.read.sources import open_source
 from etalis.tables.schema import Options
 from etalis.temporal.event import Event
@@ -349,3 +350,23 @@ def test_what_is_over_leaves_the_table_of_a_join(relation: str, policy: str, mon
     assert got == sorted((event.start, event.end, *event.args) for event in wanted)
     assert len(got) > 20
     assert any(alive > 100 + 10 * used for alive, used in kept), kept
+
+
+def test_many_rules_take_more_rows_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pa.table({"at": range(6_000), "event": ["a"] * 6_000, "x": [i % 7 for i in range(6_000)]})
+    program = etalis.compile(":- event(a(x: int)).\n" + "\n".join(f"p{i}(X) <- a(X) where X > {i}." for i in range(4)))
+    taken: list[int] = []
+    admit = ColumnRun.admit
+
+    def noting(whole: ColumnRun, batch: Any) -> Any:
+        taken.append(len(batch.end))
+        return admit(whole, batch)
+
+    monkeypatch.setattr(ColumnRun, "admit", noting)
+    found = program.detect(rows, time="at", event="event", batch=1_000, threads=1)
+    assert taken == [1_000] * 6
+    taken.clear()
+    monkeypatch.setattr(run, "MANY_RULES", 4)
+    assert program.detect(rows, time="at", event="event", batch=1_000, threads=1) == found
+    assert taken == [5_000, 1_000]
+    assert found.num_rows == sum(x > i for x in rows["x"].to_pylist() for i in range(4))

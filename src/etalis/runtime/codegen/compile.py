@@ -86,6 +86,12 @@ class Compiler:
         index.add(branch, anew=anew)
         return kind, index.offer
 
+    def begins(self, leaf: Wired) -> bool:
+        """Tell whether a leaf is the first of several that read a kind of event."""
+        assert isinstance(leaf.node, p.Source)
+        several = self.leaves[leaf.node.name, len(leaf.node.args)]
+        return several[0] is leaf and len(several) > 1
+
     def remove(self, leaf: Wired) -> tuple[p.Kind, Callable[[Raw], None] | None]:
         """Return the kind of a leaf that is gone, and the function that offers it to those left, if there are any."""
         assert isinstance(leaf.node, p.Source)

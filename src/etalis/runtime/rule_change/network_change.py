@@ -55,18 +55,27 @@ def delete_apart(rules: RuleNetwork, gone: Sequence[PlannedRule]) -> bool:
             del rules.heads.makers[rule.head.kind]
             if rule.head.kind not in rules.processors:
                 rules.listened.discard(rule.head.kind)
+    moves = False
     for entry in leaving.entries:
         if isinstance(entry.node, p.Source):
+            moves = moves or rules.compiler.begins(entry)
             _offer_by(rules, rules.compiler.remove(entry))
     _write_anew(rules, [entry for entry, _ in leaving.readers])
+    if moves:
+        _order_anew(rules)
+    names = {key[1] for key in rules.memory if key != "log"}  # few, and the keys of parts are long
+    for place in [(entry.key, name) for entry in leaving.entries for name in names]:
+        if place in rules.memory:
+            end_timers(rules.memory.pop(place))
+    rules.is_patched = True
+    return len(rules.wiring.gone) <= MOST_GONE
+
+
+def _order_anew(rules: RuleNetwork) -> None:
+    """Put the kinds of events into the order in which the leaves that are left first read them."""
     sources = [leaf.node for leaf in rules.wiring.leaves if isinstance(leaf.node, p.Source)]
     order = dict.fromkeys((source.name, len(source.args)) for source in sources)
     rules.processors = {kind: rules.processors[kind] for kind in (*order, *(rules.processors.keys() - order))}
-    keys = {entry.key for entry in leaving.entries}
-    for key in [key for key in rules.memory if key != "log" and key[0] in keys]:
-        end_timers(rules.memory.pop(key))
-    rules.is_patched = True
-    return len(rules.wiring.gone) <= MOST_GONE
 
 
 def _write_anew(rules: RuleNetwork, entries: Sequence[Wired]) -> None:

@@ -92,7 +92,9 @@ class OnePartner:
         code = self.code
         held = code.fresh("g")
         code(f"{held} = {y}")
-        with code.block(f"for {y} in {held}.candidates({code.constant(self.probe.parts.base.state)}.current):"):
+        current = f"{code.constant(self.probe.parts.base.state)}.current"
+        several = f"{held}.items[::-1] if {held}.event == {current} else {held}.items[-1:]"
+        with code.block(f"for {y} in {f'{held}.candidates({current})' if self.probe.keys.gathers else several}:"):
             code(self.pair.unpack(y))
             with code.block(f"if {condition}:"):
                 code("break")

@@ -79,8 +79,7 @@ class Storing:
         if place == 0 and node.relation.sequential:
             once = groups.Once.among(self.stores.columns(entry, place))
         if self.base.meets_itself(entry):
-            event = f"{code.constant(self.base.state)}.current"
-            code(f"{code.constant(groups.put_newest_for)}({where}, {key}, {instance}, {event}, {code.constant(once)})")
+            self._put_newest_for(code, where, key, instance, once, is_instant=t1 == t2)
         elif once is not None:
             put_once = code.constant(groups.put_newest_once if newest else groups.put_once)
             stored = code.fresh("h") if is_told else ""
@@ -99,6 +98,25 @@ class Storing:
             group = code.groups.pop((id(self.stores.side(entry, place)), key), "")
             self._add(code, where, group, key, instance, t1, t2)
         return ""
+
+    def _put_newest_for(
+        self, code: Code, where: str, key: str, instance: str, once: groups.Once | None, *, is_instant: bool
+    ) -> None:  # fmt: skip
+        """Write that an instance is the newest of its key; what it replaces stays in sight of the event it is of."""
+        event = f"{code.constant(self.base.state)}.current"
+        put = f"{code.constant(groups.put_newest_for)}({where}, {key}, {instance}, {event}, {code.constant(once)})"
+        if once is not None or not is_instant:
+            code(put)
+            return
+        held = code.fresh("h")
+        code(f"{held} = {where}.get({key})")
+        with code.block(f"if {held} is None:"):
+            code(f"{where}[{key}] = {code.constant(groups.Newest)}({event}, {instance})")
+        with code.block(f"elif {held}.event != {event}:"):  # nothing that waits ends after an instant
+            code(f"{held}.items = [{held}.items[-1], {instance}]")
+            code(f"{held}.event = {event}")
+        with code.block("else:"):
+            code(put)
 
     def _add(self, code: Code, where: str, group: str, key: str, instance: str, t1: str, t2: str) -> None:
         """Write that an instance is the last of its group, or put where it belongs."""
