@@ -375,6 +375,7 @@ def failing_loop(rows: list[Row]) -> list[Match]:
 
 FAILING = Case(
     "error_rate",
+    ":- event(call(service: string, failed: int)).\n"
     "errors(S, E) <- aggregate(sum(X), call(S, X), E) last 100.\n"
     "calls(S, N) <- aggregate(count, call(S, _), N) last 100.\n"
     "failing(S, R) <- (errors(S, E) equals calls(S, N)) where (N >= 20, R is E / N, R > 0.12).\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
     from etalis.runtime.engine import RuntimeEngine
     from etalis.runtime.lateness.watermark import DeadLetters
-    from etalis.tables.run import TableRun
+    from etalis.tables.read.merging import Pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,15 @@ def plan_tables(program: CompiledProgram, tables: Tables, options: Options, poli
     return TablePlan(program, tuple(tables.values()), options.unit, plan_input(program, given, options, policy))
 
 
+class RowReader(Protocol):
+    """What makes batches over columns of rows: of the only table, or of pieces of several in an order."""
+
+    @property
+    def in_any_order(self) -> bool: ...
+    def read(self, rows: Arrived) -> InputBatch: ...
+    def read_pieces(self, pieces: Pieces, order: Any) -> InputBatch: ...
+
+
 class TableFeed:
     """The rows of all tables as batches over columns."""
 
@@ -121,20 +130,20 @@ class TableFeed:
             for table, frame in zip(plan.tables, plan.intake.frames, strict=True)
         ]
 
-    def whole(self, run: TableRun, options: Options, batch: int) -> Iterator[InputBatch]:
+    def whole(self, run: RowReader, options: Options, batch: int) -> Iterator[InputBatch]:
         """Yield all rows of a stream; in order, unless a program takes one table in any order."""
-        if run.run.in_any_order and not self.is_merged:
+        if run.in_any_order and not self.is_merged:
             return map(run.read, *self._arriving(known=False))
         tables = [table.in_time(batch, options) for table in self.plan.tables]
-        ordered = [in_order(rows) for rows in self._arriving(tables, known=not run.run.in_any_order)]
+        ordered = [in_order(rows) for rows in self._arriving(tables, known=not run.in_any_order)]
         return self._merged(run, ordered) if self.is_merged else map(run.read, *ordered)
 
-    def going_on(self, run: TableRun) -> Iterator[InputBatch]:
+    def going_on(self, run: RowReader) -> Iterator[InputBatch]:
         """Yield rows for an engine that goes on: of one table as they come, each batch in order."""
         arriving = self._arriving(known=False)
         if self.is_merged:
             return self._merged(run, [in_order(rows) for rows in arriving])
-        return map(run.read, arriving[0] if run.run.in_any_order else map(in_time, arriving[0]))
+        return map(run.read, arriving[0] if run.in_any_order else map(in_time, arriving[0]))
 
     def _arriving(self, tables: Sequence[TableSource] | None = None, *, known: bool) -> list[Iterator[Arrived]]:
         opened = zip(self.plan.tables if tables is None else tables, self.admissions, strict=True)
@@ -142,7 +151,7 @@ class TableFeed:
             admission.arriving(_scan(table, admission.frame, self.plan, known=known)) for table, admission in opened
         ]
 
-    def _merged(self, run: TableRun, ordered: Sequence[Iterable[Arrived]]) -> Iterator[InputBatch]:
+    def _merged(self, run: RowReader, ordered: Sequence[Iterable[Arrived]]) -> Iterator[InputBatch]:
         for pieces in within(merge(ordered), self.admissions, self.ahead, self.latest):
             yield run.read_pieces(pieces, order_of(pieces, self.orders))
 

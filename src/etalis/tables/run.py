@@ -93,6 +93,11 @@ class TableRun:
         else:
             yield from self.results.of_events(list(self.run.close()))
 
+    @property
+    def in_any_order(self) -> bool:
+        """Whether rows may come in any order, within the bound on lateness."""
+        return self.run.in_any_order
+
     def read(self, rows: Arrived) -> InputBatch:
         """Return rows of the only table as a batch over columns."""
         batch, ids = self._read(rows, 0)
