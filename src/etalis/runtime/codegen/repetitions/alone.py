@@ -41,15 +41,7 @@ class AloneCode:
         with code.block(f"if {run} is None:"):
             code(f"{run} = {code.constant(Run)}({t1}, {t2})")
             code(f"{number} = 1")
-            if most != 1:
-                with code.block(f"if ({group} := {self.runs}.get({key})) is None:"):
-                    code(f"{self.runs}[{key}] = [{run}]")
-                    if self.shape.goes:
-                        write_sweep(code, self.runner, self.runs)
-                with code.block("else:"):
-                    code(f"{group}.append({run})")
-                if limit:
-                    code(f"{code.constant(self.runner.fifo)}.append(({t2}, {key}))")
+            self._keep_opened(key, group, run, t2, is_windowed=bool(limit))
         with code.block("else:"):
             code(f"{run}.number = {number} = {run}.number + 1")
             code(f"{run}.end = {t2}")
@@ -63,6 +55,20 @@ class AloneCode:
         ends = f"{number} == 1" if self.shape.waits_once and most is None else f"{number} >= {least}"
         with code.block(f"if {ends}:"):
             self._hand_on(f"{run}.start", "", names, t2, run)
+
+    def _keep_opened(self, key: str, group: str, run: str, t2: str, *, is_windowed: bool) -> None:
+        """Write that a run that an element has opened waits for more, if one is not enough."""
+        code = self.code
+        if self.shape.most == 1:
+            return
+        with code.block(f"if ({group} := {self.runs}.get({key})) is None:"):
+            code(f"{self.runs}[{key}] = [{run}]")
+            if self.shape.goes:
+                write_sweep(code, self.runner, self.runs)
+        with code.block("else:"):
+            code(f"{group}.append({run})")
+        if is_windowed:
+            code(f"{code.constant(self.runner.fifo)}.append(({t2}, {key}))")
 
     def _write_all(self, names: Names, t1: str, t2: str) -> None:
         """Write that an element extends all runs that ended before it, each for itself."""
@@ -80,15 +86,7 @@ class AloneCode:
         with code.block(f"if not {found}:"):
             code(f"{run} = {code.constant(Run)}({t1}, {t2})")
             code(f"{found} = [{run}]")
-            if most != 1:
-                with code.block(f"if ({group} := {self.runs}.get({key})) is None:"):
-                    code(f"{self.runs}[{key}] = [{run}]")
-                    if self.shape.goes:
-                        write_sweep(code, self.runner, self.runs)
-                with code.block("else:"):
-                    code(f"{group}.append({run})")
-                if limit:
-                    code(f"{code.constant(self.runner.fifo)}.append(({t2}, {key}))")
+            self._keep_opened(key, group, run, t2, is_windowed=bool(limit))
         if most is not None and most > 1:
             with code.block(f"elif max([z.number for z in {found}]) == {most}:"):
                 code(f"{code.constant(drop_complete)}({self.runs}, {key}, {most})")
