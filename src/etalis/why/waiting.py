@@ -222,7 +222,7 @@ def _counting(operator: Any, node: p.Repetition) -> Iterator[tuple[dict[str, Any
             assert node.left is not None
             for place, left in ((place, left) for place, group in shelf.groups.items() for left in group):
                 if is_usable(left) and left.replaced_by is None:
-                    counts = {key: count[0] for key, count in (left.counted or {}).items()}
+                    counts = {key: count[0] for key, count in (left.counts if left.counted else {}).items()}
                     chains = {} if left.noted is None else left.noted.chains
                     counts |= {key: max(map(max, (c[2] for c in chain))) for key, chain in chains.items() if chain}
                     lines = [(key, line) for key, line in operator.lines.items() if operator.line_key(key) == place]

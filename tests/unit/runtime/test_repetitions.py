@@ -144,13 +144,38 @@ def test_cost_does_not_grow_with_the_number_of_elements(policy: str) -> None:
     assert costs[1] < 1.2 * costs[0]
 
 
-def test_what_has_been_consumed_is_forgotten() -> None:
-    engine = etalis.compile("d(K) <- a(K) seq b(K) star_times seq c(K).").engine(policy="chronological")
+CONSUMED = {  # and how many groups of left sides there may be when all has been consumed
+    "d(K) <- a(K) seq b(K) star_times seq c(K).": 0,
+    "d(K) <- a(K) seq b(K) ntimes 2 seq c(K).": 0,
+    "d(K) <- (a(K) seq b(K) star_times seq c(K)) within 10.": 0,
+    "d(K, L) <- (a(K) seq b(K) star_times seq c(L)) where L >= K.": 2000,  # what consumes does not know the key
+}
+
+
+@pytest.mark.parametrize("policy", ["chronological", "recent", "continuous", "cumulative"])
+@pytest.mark.parametrize("text", CONSUMED)
+def test_what_has_been_consumed_is_forgotten(text: str, policy: str) -> None:
+    engine = etalis.compile(text).engine(policy=policy)
     for key in range(5000):
-        for at, name in enumerate("abbc", 4 * key):
+        for at, name in enumerate("aabbcbbc", 8 * key):
             engine.push(name, key, at=at)
     (repeater,) = operators(engine)
-    assert len(repeater.lefts.groups) < 2000
+    assert sum(left.alive for group in repeater.lefts.groups.values() for left in group) == 0
+    assert len(repeater.lefts.groups) <= CONSUMED[text]
+
+
+def test_the_counts_of_what_waits_once_are_told() -> None:
+    text = "d(K) <- a(K) seq b(K) star_times seq c(K). e(K) <- a(K) seq b(K) star_times seq c(K) seq d(K)."
+    engine = etalis.compile(text).engine(policy="chronological")
+    for at, name in enumerate("abab"):
+        engine.push(name, 1, at=at)
+    engine.delete_rule("e(K) <- a(K) seq b(K) star_times seq c(K) seq d(K).")
+    engine.push("b", 1, at=4)
+    assert [(e.name, e.start) for e in engine.push("c", 1, at=5)] == [("d", 0)]
+    engine.push("b", 1, at=6)
+    (left,) = next(operators(engine)).lefts.group((1,))
+    assert left.counts == {(1,): [1, 6 * MICROSECONDS, 6 * MICROSECONDS]}
+    assert [(e.name, e.start) for e in engine.push("c", 1, at=7)] == [("d", 2)]
 
 
 def operators(engine: Engine) -> Iterator[Any]:

@@ -85,7 +85,7 @@ class RepetitionLink(Link):
 
     def content(self) -> list[Any]:
         """Return what the engine counts after, and the matches that wait there."""
-        found: list[Any] = [(key, *self._row(key, one), getattr(one, "counted", None)) for key, one in self._waiting()]
+        found: list[Any] = [(key, *self._row(key, one), _counts(one)) for key, one in self._waiting()]
         if self.following is not None:
             found += [(start, end, {**held, "$token": None}) for _, held, start, end in self.following.matches()]
         return found
@@ -100,7 +100,7 @@ class RepetitionLink(Link):
         """Return start, end, what is exported, how many were counted, since when, and until when."""
         if isinstance(self.theirs, Runner):
             return one.start, one.start, *key, one.number, one.start, one.end  # its first element ended then or later
-        count = (0, 0, 0) if self.operator.groups is not None else next(iter((one.counted or {}).values()), (0, 0, 0))
+        count = (0, 0, 0) if self.operator.groups is not None else next(iter(_counts(one).values()), (0, 0, 0))
         return one.start, one.end, *one.values, *count
 
     def load(self) -> None:
@@ -141,7 +141,7 @@ class RepetitionLink(Link):
         at = [self.shares.index(v) for v in groups.names]
         found: dict[tuple[Any, ...], list[int]] = {}
         for number, left in enumerate(lefts):
-            for key, count in (left.counted or {}).items():
+            for key, count in _counts(left).items():
                 found[number, *(key[place] for place in at)] = [*count, NO_MATCH, 0]
         for place, (number, end, match) in enumerate(held):  # what it does not tell is one for all that wait
             key = (number, *(match.get(v, _ANYTHING.get(groups.types[v], "null")) for v in groups.names))
@@ -228,6 +228,10 @@ def shelve(
     if fifo is not None:
         fifo.clear()
         fifo.extend(sorted(((getattr(one, since), key) for key, one in waiting), key=itemgetter(0)))
+
+
+def _counts(one: Counted) -> dict[Values, list[int]]:
+    return one.counts if isinstance(one, Left) and one.counted else {}
 
 
 def _run(start: int, end: int, number: int) -> Run:

@@ -50,11 +50,11 @@ class Compiler:
         self.tests = MatchTests(base, self.absences)
         self.emission = Emission(base, self.tests, self.deliver)
         self.outer = OuterJoins(base, self.stores, self.deliver)
-        storing = Storing(base, self.stores, self.outer)
-        self.joins = Joins(
-            JoinParts(base, self.stores, self.outer, storing, self.absences, self.tests, self.emission)
-        )  # fmt: skip
         self.operators = Operators(base, self.stores, self.tests, self.emission)
+        storing, leaving = Storing(base, self.stores, self.outer), self.operators.repetitions.write_leaving
+        self.joins = Joins(
+            JoinParts(base, self.stores, self.outer, storing, self.absences, self.tests, self.emission, leaving)
+        )  # fmt: skip
         self.deadlines = Deadlines(base, self.absences, self.tests, self.emission)
         self.branches = BranchWriter(base, self._offer_branch, self._note_match)
         self.outlined: dict[int, Callable[..., Any]] = {}

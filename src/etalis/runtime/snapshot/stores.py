@@ -74,7 +74,7 @@ class Tokens:
     def load(self, columns: Sequence[Sequence[Any]]) -> None:
         """Make the tokens that were written; what they come from is told later."""
         for number, alive, *_ in zip(*columns, strict=True):
-            token = self._known[number] = Token(None)
+            token = self._known[number] = Left((), 0, 0)  # what it is of, if anything waits, is told with that
             token.number, token.alive = number, bool(alive)
         for number, _, _, parents in zip(*columns, strict=True):
             self._known[number].parents = tuple(map(self.find, parents))
@@ -95,8 +95,8 @@ class Form(NamedTuple):
 
 def _left(flat: Flat, tokens: Tokens) -> Left:
     start, end, token, replaced, counts, chains, elements, logs, *values = flat
-    left = Left(tuple(values), start, end, ())
-    left.tied = tokens.find(token)
+    left: Left = tokens.find(token)
+    left.values, left.start, left.end = tuple(values), start, end
     left.replaced_by, left.counted = replaced, counts or None
     if chains or elements or logs:
         left.notes.chains, left.notes.elements = chains, elements
@@ -136,7 +136,17 @@ def _run(flat: Flat, tokens: Tokens) -> Run:
 def _apart_left(x: Left) -> Flat:
     noted = x.noted or Noted()
     logs = {key: _apart_log(log) for key, log in noted.logs.items()}
-    return x.start, x.end, x.token, x.replaced_by, x.counted or {}, noted.chains, noted.elements, logs, *x.values
+    return (
+        x.start,
+        x.end,
+        x,
+        x.replaced_by,
+        x.counts if x.counted else {},
+        noted.chains,
+        noted.elements,
+        logs,
+        *x.values,
+    )
 
 
 def _apart_run(x: Run) -> Flat:

@@ -5,6 +5,7 @@ Law: what waits in a group is in order of (end, start, arrival), and nothing tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from etalis.plan import algebra as p
@@ -35,6 +36,7 @@ class JoinParts:
     absences: Absences
     tests: MatchTests
     emission: Emission
+    leave_repetition: Callable[[Code, Wired, int, Names, str], None]
 
 
 class Probe:
@@ -95,6 +97,7 @@ class Probe:
             token = self.pair.locals[columns.index("$token")]
             with self.code.block(f"if {token} is not None:"):
                 self.code(f"{token}.kill()")
+                self._leave_repetition(token)
 
     def leave(self, group: str, hits: str) -> None:
         """Write that all candidates that are found leave their group."""
@@ -113,6 +116,11 @@ class Probe:
             place = self.pair.columns.index("$token")
             with code.block(f"for {gone} in {hits}:"), code.block(f"if {gone}[{place}] is not None:"):
                 code(f"{gone}[{place}].kill()")
+            self._leave_repetition("")
+
+    def _leave_repetition(self, token: str) -> None:
+        """Write that what a repetition counted after leaves it when matches of it are consumed, perhaps one alone."""
+        self.parts.leave_repetition(self.code, self.entry, 1 - self.place, self.names, token)
 
     # what waits
 

@@ -12,7 +12,7 @@ from etalis.runtime.codegen.aggregates.results import OtherOperators
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.repetitions.shape import WrittenRepetition
-from etalis.runtime.codegen.repetitions.tokens import write_sweep, write_token
+from etalis.runtime.codegen.repetitions.tokens import write_sweep
 from etalis.runtime.codegen.rule_code import Names
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.repetition import waiting
@@ -75,6 +75,24 @@ class AnchoredCode:
                 code(f"{code.constant(shelf.expire)}({t2})")
         code.depth = depth
 
+    def write_leaving(self, names: Names, token: str) -> None:
+        """Write that a left side, which is its own token, leaves its group if it is at the end that is asked.
+
+        Without one, write that all that have been consumed do.
+        """
+        code, group, key = self.code, self.code.fresh("g"), self.code.fresh("q")
+        end = -1 if self.shape.node.policy.select == "latest" else 0
+        code(f"{key} = {self.shape.left_key(names)}")
+        if not token:
+            code(f"if {key} in {self.groups}: {code.constant(waiting.let_go)}({self.groups}, {key}, None)")
+            return
+        code(f"{group} = {self.groups}.get({key})")
+        with code.block(f"if {group} is not None and {group}[{end}] is {token}:"):
+            with code.block(f"if len({group}) == 1:"):
+                code(f"del {self.groups}[{key}]")
+            with code.block("else:"):
+                code(f"del {group}[{end}]")
+
     # elements
 
     def write_element(self, names: Names, t1: str, t2: str) -> None:
@@ -105,8 +123,8 @@ class AnchoredCode:
         latest, depth = self.shape.node.policy.select == "latest", code.depth
         code(f"{one} = {group}[{-1 if latest else 0}]")
         gone = self._is_gone(one)
-        if self.shape.waits_once and self.shape.most is None:  # as a rule its match waits already
-            tests = [f"{one}.counted is None or not {one}.tied.alive"]
+        if self.shape.marks_first:  # as a rule its match waits already
+            tests = [f"{one}.counted is None or not {one}.alive"]
             tests += [f"{one}.start < {self.limit}"] if self.limit else []
             tests += [f"{one}.end >= {t1}"] if latest and t1 != t2 else []
             code(f"if {' or '.join(tests)}:")
@@ -125,9 +143,9 @@ class AnchoredCode:
 
     def _is_gone(self, one: str) -> str:
         """Return the test that a left side can no longer be used; nothing where that cannot be."""
-        found, token = [], self.code.fresh("x")
+        found = []
         if self.shape.goes:
-            found.append(f"(({token} := {one}.tied) is not None and not {token}.alive)")
+            found.append(f"not {one}.alive")
         if self.limit:
             found.append(f"{one}.start < {self.limit}")
         return " or ".join(found)
@@ -156,7 +174,7 @@ class AnchoredCode:
             with code.block(f"if {stale}:"):
                 code(f"{code.constant(waiting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
         with code.block(f"if {one} is not None:"):
-            self._count(one, t1, t2, lambda: self.hand_on(one, passing, known, start, t2))
+            self._count(one, names, t1, t2, lambda: self.hand_on(one, passing, known, start, t2))
 
     def _count_one(self, one: str, names: Names, t1: str, t2: str) -> None:
         """Write that a left side counts an element, and that a match is handed on."""
@@ -168,7 +186,7 @@ class AnchoredCode:
             self.code(f"{start} = {one}.start")
             self.hand_on(one, self.tests(known, start, t2), known, start, t2)
 
-        self._count(one, t1, t2, hand_on)
+        self._count(one, names, t1, t2, hand_on)
 
     def _offer_all(self, group: str, key: str, names: Names, t1: str, t2: str) -> None:
         """Write that all left sides before an element count it: a match of each, or one of all together."""
@@ -192,7 +210,7 @@ class AnchoredCode:
                 passing = self.tests(self.known(one, first, names), start, t2)
                 with code.block(f"if not ({' and '.join(passing.expressions) or 'True'}):"):
                     code("continue")
-            self._count(one, t1, t2, lambda: code(f"{found}.append({item})"))
+            self._count(one, names, t1, t2, lambda: code(f"{found}.append({item})"))
         if gone:
             with code.block(f"if {stale}:"):
                 code(f"{code.constant(waiting.let_go)}({self.groups}, {key}, {self.limit or 'None'})")
@@ -221,17 +239,24 @@ class AnchoredCode:
             return ""
         code = self.code
         first, count = code.fresh("b"), code.fresh("c")
+        if self.shape.marks_first:
+            code(f"{first} = next(iter({one}.counts.values()))[1] if {one}.counted else {t1}")
+            return first
         goes_on = f"{count} is not None" + ("" if self.shape.most is None else f" and {count}[2] < {t1}")
         code(f"{count} = None if {one}.counted is None else {one}.counted.get({self.own_key})")
         code(f"{first} = {count}[1] if {goes_on} else {t1}")
         return first
 
-    def _count(self, one: str, t1: str, t2: str, complete: Callable[[], None]) -> None:
+    def count_first(self, one: str, names: Names, t1: str, t2: str) -> None:
+        """Write that a left side, of which only the first match waits, has counted its first element."""
+        self.code(f"{one}.counted = {tuple_of([*(names[v] for v in self.shape.node.shared), t1, t2])}")
+
+    def _count(self, one: str, names: Names, t1: str, t2: str, complete: Callable[[], None]) -> None:
         """Write that a left side counts an element, and what is done if that makes a match."""
         code, key, least, most = self.code, self.own_key, self.shape.least, self.shape.most
-        if self.shape.waits_once and most is None:
+        if self.shape.marks_first:
             with code.block(f"if not {one}.counted:"):
-                code(f"{one}.counted = {{{key}: [1, {t1}, {t2}]}}")
+                self.count_first(one, names, t1, t2)
                 complete()
             return
         count, number = code.fresh("c"), code.fresh("n")
@@ -282,7 +307,7 @@ class AnchoredCode:
     def hand_on(self, one: str, passing: Passing, known: Names, start: str, t2: str) -> None:
         """Write that a match is handed on; of what was tested before, what that has bound is known."""
         if known.get("$token") == "":
-            known["$token"] = write_token(self.code, one)
+            known["$token"] = one
         for name in [v for v in known if known[v] and not known[v].isidentifier()]:
             local = self.code.fresh("m")
             self.code(f"{local} = {known[name]}")

@@ -50,7 +50,7 @@ class AnchoredChains:
                 with code.block(f"if {group}[-1].end >= {bound}:"):
                     code(f"{count} = {code.constant(count_ended)}({group}, {bound})")
                 if self.shape.waits_once and not self.shape.asks:
-                    self._begin_waiting(group, count, key, names, t1, t2)
+                    self._begin_waiting(group, count, names, t1, t2)
                 else:
                     one = code.fresh("w")
                     with code.block(f"for {one} in {code.constant(islice)}({group}, {count}):"):
@@ -71,7 +71,7 @@ class AnchoredChains:
             code(f"{line}.cut({group}[0].end)")
         return bound
 
-    def _begin_waiting(self, group: str, count: str, key: str, names: Names, t1: str, t2: str) -> None:
+    def _begin_waiting(self, group: str, count: str, names: Names, t1: str, t2: str) -> None:
         """Write that the matches wait that do not yet: those of the last left sides up to a place."""
         code, one, found = self.code, self.code.fresh("w"), self.code.fresh("h")
         code(f"{found} = []")
@@ -80,7 +80,7 @@ class AnchoredChains:
             if self.anchored.limit:
                 with code.block(f"if {one}.start < {self.anchored.limit}:"):
                     code("continue")
-            code(f"{one}.counted = {{{key}: [1, {t1}, {t2}]}}")
+            self.anchored.count_first(one, names, t1, t2)
             code(f"{found}.append({one})")
         with code.block(f"for {one} in reversed({found}):"):
             self._match(one, names, t2)

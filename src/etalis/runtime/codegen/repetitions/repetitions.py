@@ -56,6 +56,21 @@ class Repetitions:
         code(f"{code.constant(self.outlined[id(entry), place])}({given})")
         code.queues = True
 
+    def write_leaving(self, code: Code, join: Wired, place: int, names: Names, token: str) -> None:
+        """Write that what a repetition counted after leaves its group when a join consumes its match, or several.
+
+        One that is not first or last of its group stays until it is looked for.
+        """
+        child = join.inputs[place]
+        shape = self.shape(child) if isinstance(child.node, p.Repetition) and child.node.left is not None else None
+        if shape is None:
+            return
+        reader = next(r for r in child.readers if r.target is join and r.place == place and r.kind == "input")
+        given = {v: reader.renames.get(v, v) for v in shape.left_names}
+        own = {v: names[name] for v, name in given.items() if name in names}
+        if len(own) == len(given):
+            AnchoredCode(self.operators, child, shape, code).write_leaving(own, token)
+
     def _write(self, code: Code, entry: Wired, place: int, names: Names, t1: str, t2: str) -> None:
         shape = self.shape(entry)
         assert shape is not None

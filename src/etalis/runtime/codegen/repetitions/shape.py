@@ -32,6 +32,11 @@ class WrittenRepetition:
     waits_once: bool
 
     @property
+    def marks_first(self) -> bool:
+        """Whether it is enough to know of a left side that it has counted an element."""
+        return self.waits_once and self.most is None
+
+    @property
     def asks(self) -> bool:
         """Whether a left side must pass more than windows."""
         return _asks(self.node)
@@ -52,8 +57,13 @@ class WrittenRepetition:
 
     def left_key(self, names: Names) -> str:
         """Return the values by which left sides are found."""
+        return _tuple(names, self.left_names)
+
+    @property
+    def left_names(self) -> list[str]:
+        """The variables by which left sides are found."""
         left = self.node.left
-        return _tuple(names, [v for v in self.node.shared if left is not None and v in left.exports])
+        return [v for v in self.node.shared if left is not None and v in left.exports]
 
 
 def _tuple(names: Names, wanted: Any) -> str:

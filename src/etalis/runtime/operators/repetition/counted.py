@@ -12,37 +12,46 @@ from etalis.runtime.operators.store import Token
 NO_IDS: frozenset[int] = frozenset()
 
 
-class Left:
-    """What a repetition counts after, with its counts per values of the shared variables.
+class Left(Token):
+    """What a repetition counts after, with its counts per values of the shared variables; it is its own token.
 
-    What few need is made when it is asked for: `tied` is the token, `counted` are the counts, `noted` is the rest.
+    What few need is made when it is asked for: `counted` are the counts, `noted` is the rest. Of a left side whose
+    first match alone waits `counted` is short: (the values of the shared variables.., since when, until when).
     """
 
-    __slots__ = ("counted", "end", "noted", "parents", "replaced_by", "start", "tied", "values")
+    __slots__ = ("counted", "end", "noted", "replaced_by", "start", "values")
 
     def __init__(self, values: Values, start: int, end: int, parents: tuple[Token, ...] = ()) -> None:
+        self.alive = True
+        self.number = 0
+        self.of = None
+        self.parents = parents
         self.values = values
         self.start = start
         self.end = end
-        self.parents = parents
-        self.tied: Token | None = None
-        self.counted: dict[Values, list[int]] | None = None
+        self.counted: dict[Values, list[int]] | Values | None = None
         self.noted: Noted | None = None
         self.replaced_by: int | None = None
 
     @property
     def token(self) -> Token:
         """What is consumed with its matches."""
-        if self.tied is None:
-            self.tied = Token(None, self.parents)
-        return self.tied
+        return self
 
     @property
     def counts(self) -> dict[Values, list[int]]:
-        """How many were counted, since when, and until when."""
-        if self.counted is None:
-            self.counted = {}
-        return self.counted
+        """How many were counted, since when, and until when.
+
+        >>> left = Left(("k",), 1, 1)
+        >>> left.counted = "k", 2, 2
+        >>> left.counts
+        {('k',): [1, 2, 2]}
+        """
+        counted = self.counted
+        if counted is None or type(counted) is tuple:
+            counted = self.counted = {} if counted is None else {counted[:-2]: [1, *counted[-2:]]}
+        assert isinstance(counted, dict)
+        return counted
 
     @property
     def notes(self) -> Noted:
@@ -93,7 +102,12 @@ class Run:
             self.tied = Token(None)
         return self.tied
 
+    @property
+    def alive(self) -> bool:
+        """Whether nothing of it has been consumed."""
+        return self.tied is None or self.tied.alive
+
 
 def is_usable(x: Left | Run) -> bool:
     """Tell whether nothing that was counted has been consumed."""
-    return x.tied is None or x.tied.alive
+    return x.alive
