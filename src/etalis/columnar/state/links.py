@@ -211,7 +211,7 @@ def _noted(blockers: Blockers | LooseBlockers) -> list[tuple[Any, int, int]]:
     """Return what an engine has noted for an absence: shared values, start, end."""
     if isinstance(blockers, LooseBlockers):
         return [(key[0] if len(key) == 1 else key, start, end) for key, start, end in blockers.items]
-    return [(key, start, end) for key, group in blockers.groups.items() for end, start in group]
+    return list(blockers.noted())
 
 
 def clear_gaps(gaps: Iterable[Gap]) -> None:
@@ -259,17 +259,10 @@ def write_blockers(blockers: Blockers | LooseBlockers, names: Iterable[str], row
         blockers.items.extend(zip(values, rows.start.tolist(), rows.end.tolist(), strict=True))
         return
     keys = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True)) or [()] * len(rows)
-    groups, watched = blockers.groups, blockers.watched
+    watched = blockers.watched
     for key, start, end in zip(keys, rows.start.tolist(), rows.end.tolist(), strict=True):
-        if watched is not None and key not in watched:
-            continue
-        group = groups.get(key)
-        if group is None:
-            groups[key] = [(end, start)]
-        elif not blockers.first_only:
-            group.append((end, max(start, group[-1][1])))
-        if blockers.keep is not None:
-            blockers.fifo.append((end, key))
+        if watched is None or key in watched:
+            blockers.note(key, start, end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from etalis.runtime.operators.blockers import (
     BEFORE_TIME,
     Blockers,
     JudgedBlockers,
+    LatestBlockers,
     LooseBlockers,
     LooseJudgedBlockers,
     latest_start,
@@ -53,8 +54,9 @@ class Absences:
             return LooseBlockers(keep)
         if isinstance(test, p.Absent) and test.kind != "before":
             return Blockers(keep, False, self._watched(entry, test) if keep is None else None)
-        last_only = isinstance(test, p.Deadline) and test.before is None and not self.base.corrects
-        return Blockers(keep, keep is None, None, last_only)
+        if isinstance(test, p.Deadline) and test.before is None and not self.base.corrects:
+            return LatestBlockers(test.duration)
+        return Blockers(keep, keep is None, None)
 
     def _blocking_time(self, entry: Wired, test: p.Absent | p.Deadline) -> int | None:
         """Return how long an occurrence can matter, None for ever."""
@@ -117,19 +119,21 @@ class Absences:
     def _write_blocker(self, code: Code, blockers: Blockers, key: str, t1: str, t2: str) -> None:
         """Write that a blocker is noted with the latest start so far, which that of an instant is."""
         group, groups = code.fresh("g"), code.constant(blockers.groups)
+        if isinstance(blockers, LatestBlockers):
+            with code.block(f"if {key} not in {groups}:"):
+                code(f"{groups}[{key}] = {t1}")
+                self._write_expiry(code, blockers, key, t2)
+            with code.block("else:" if t1 == t2 else f"elif {t1} > {groups}[{key}]:"):
+                code(f"{groups}[{key}] = {t1}")
+            return
         latest = t1 if t1 == t2 else f"{t1} if {t1} > {group}[-1][1] else {group}[-1][1]"
         code(f"{group} = {groups}.get({key})")
         with code.block(f"if {group} is None:"):
             code(f"{groups}[{key}] = [({t2}, {t1})]")
-            if blockers.last_only:
-                self._write_expiry(code, blockers, key, t2)
-        if blockers.last_only:
-            with code.block("else:"):
-                code(f"{group}[-1] = ({t2}, {latest})")
-        elif not blockers.first_only:
+        if not blockers.first_only:
             with code.block("else:"):
                 code(f"{group}.append(({t2}, {latest}))")
-        if blockers.keep is not None and not blockers.last_only:
+        if blockers.keep is not None:
             self._write_expiry(code, blockers, key, t2)
 
     def _write_expiry(self, code: Code, blockers: Blockers, key: str, t2: str) -> None:
@@ -216,14 +220,15 @@ class Absences:
 
     def _write_latest(self, code: Code, lines: list[str], blockers: Blockers, key: str, high: str) -> str:
         """Write once for all candidates when the last blocker began that ended before a moment; return its name."""
-        latest = code.fresh("c")
-        lines += [
-            f"{latest} = {code.constant(blockers.groups)}.get({key})",
-            f"if {latest} is None: {latest} = {code.constant(BEFORE_TIME)}",
-        ]
-        if blockers.last_only:
-            lines.append(f"else: {latest} = {latest}[-1][1]")
+        latest, none = code.fresh("c"), code.constant(BEFORE_TIME)
+        known = f"{latest} = {code.constant(blockers.groups)}.get({key}"
+        if isinstance(blockers, LatestBlockers):
+            lines.append(f"{known}, {none})")
         else:
-            lines.append(f"elif {latest}[-1][0] < {high}: {latest} = {latest}[-1][1]")
-            lines.append(f"else: {latest} = {code.constant(latest_start)}({latest}, {high})")
+            lines += [
+                f"{known})",
+                f"if {latest} is None: {latest} = {none}",
+                f"elif {latest}[-1][0] < {high}: {latest} = {latest}[-1][1]",
+                f"else: {latest} = {code.constant(latest_start)}({latest}, {high})",
+            ]
         return latest

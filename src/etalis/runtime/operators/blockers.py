@@ -7,7 +7,7 @@ start and end < hi" is one binary search. Law: ends arrive in order.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from etalis.runtime.operators.store import LOT, Fifo
@@ -20,41 +20,28 @@ SELDOM = 3  # times as long as a blocker matters, its key is looked at
 class Blockers:
     """Occurrences of one negated pattern, by the values it shares with the left side.
 
-    `keep`: how long one can matter (None: for ever). `first_only`: only the earliest end of a key is ever asked for;
-    `last_only`: only when the last began is, so that a key need not stand in the queue for each of them.
+    `keep`: how long one can matter (None: for ever). `first_only`: only the earliest end of a key is ever asked for.
     `watched`: a store of left sides with the same key; what arrives while none waits there can block nothing.
     """
 
-    __slots__ = ("fifo", "first_only", "groups", "keep", "last_only", "watched")
+    __slots__ = ("fifo", "first_only", "groups", "keep", "watched")
 
-    def __init__(
-        self, keep: int | None, first_only: bool, watched: dict[Any, Any] | None, last_only: bool = False
-    ) -> None:
-        self.groups: dict[Any, list[tuple[int, int]]] = {}
+    def __init__(self, keep: int | None, first_only: bool, watched: dict[Any, Any] | None) -> None:
+        self.groups: dict[Any, Any] = {}  # of each key a list of (end, latest start so far)
         self.keep = keep
         self.first_only = first_only
-        self.last_only = last_only
         self.watched = watched
         self.fifo = Fifo()
 
     def expire(self, now: int) -> None:
         """Let go what can block nothing that ends at a moment or later."""
-        if self.last_only:
-            assert self.keep is not None
-            for key in [key for key, group in self.groups.items() if group[-1][0] < now - self.keep]:
-                del self.groups[key]
-        else:
-            self._expire(now, len(self.fifo))
+        self._expire(now, len(self.fifo))
 
     def expire_lot(self, now: int) -> None:
         """Let go some of it, and say when there is more."""
         assert self.keep is not None
-        if self.last_only:
-            self._expire_keys(now, LOT)
-            self.fifo.put_off(now, SELDOM * self.keep)
-        else:
-            self._expire(now, LOT)
-            self.fifo.put_off(now, self.keep)
+        self._expire(now, LOT)
+        self.fifo.put_off(now, self.keep)
 
     def _expire(self, now: int, most: int) -> None:
         if self.keep is None:
@@ -71,26 +58,79 @@ class Blockers:
                 if not group:
                     del self.groups[old]
 
-    def _expire_keys(self, now: int, most: int) -> None:
-        """Let go keys of which nothing matters any more; look at others again later."""
+    def hit(self, key: Any, low: int, high: int) -> bool:
+        """Tell whether something occurred with low < start and end < high."""
+        group = self.groups.get(key)
+        return group is not None and latest_start(group, high) > low
+
+    def noted(self) -> Iterator[tuple[Any, int, int]]:
+        """Yield what has occurred, each with its key: start (the latest so far) and end."""
+        yield from ((key, start, end) for key, group in self.groups.items() for end, start in group)
+
+    def note(self, key: Any, start: int, end: int) -> None:
+        """Note one occurrence."""
+        group = self.groups.get(key)
+        if group is None:
+            self.groups[key] = [(end, start)]
+        elif not self.first_only:
+            group.append((end, max(start, group[-1][1])))
+        if self.keep is not None:
+            self.fifo.append((end, key))
+
+
+class LatestBlockers(Blockers):
+    """Blockers of which only when the last began is ever asked, at deadlines: of each key its latest start, no more.
+
+    What began too long ago blocks nothing, however long it took. A key stands in the queue once.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, keep: int) -> None:
+        super().__init__(keep, False, None)
+
+    def expire(self, now: int) -> None:
+        """Let go what can block nothing that ends at a moment or later."""
         assert self.keep is not None
-        fifo, groups, limit = self.fifo, self.groups, now - self.keep
-        for _ in range(min(most, len(fifo))):
+        for key in [key for key, start in self.groups.items() if start < now - self.keep]:
+            del self.groups[key]
+
+    def expire_lot(self, now: int) -> None:
+        """Let go some of it, and say when there is more."""
+        assert self.keep is not None
+        self._expire_keys(now, now - self.keep)
+        self.fifo.put_off(now, SELDOM * self.keep)
+
+    def _expire_keys(self, now: int, limit: int) -> None:
+        """Let go keys of which nothing matters any more; look at others again later."""
+        fifo, groups = self.fifo, self.groups
+        for _ in range(min(LOT, len(fifo))):
             if fifo[0][0] >= limit:
                 return
             key = fifo.popleft()[1]
-            group = groups.get(key)
-            if group is None:
+            start = groups.get(key)
+            if start is None:
                 continue
-            if group[-1][0] < limit:
+            if start < limit:
                 del groups[key]
             else:
                 fifo.append((now, key))
 
     def hit(self, key: Any, low: int, high: int) -> bool:
-        """Tell whether something occurred with low < start and end < high."""
-        group = self.groups.get(key)
-        return group is not None and latest_start(group, high) > low
+        """Tell whether something occurred with low < start, before the deadline that is looked at."""
+        del high
+        return bool(self.groups.get(key, BEFORE_TIME) > low)
+
+    def noted(self) -> Iterator[tuple[Any, int, int]]:
+        """Yield what has occurred last of each key, as instants."""
+        yield from ((key, start, start) for key, start in self.groups.items())
+
+    def note(self, key: Any, start: int, end: int) -> None:
+        """Note one occurrence."""
+        known = self.groups.get(key)
+        if known is None:
+            self.fifo.append((end, key))
+        self.groups[key] = start if known is None or start > known else known
 
 
 def latest_start(group: list[tuple[int, int]], high: int) -> int:

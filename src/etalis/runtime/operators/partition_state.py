@@ -15,7 +15,7 @@ from typing import Any
 from etalis.runtime.deadlines.unmatched import Unmatched
 from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.operators.aggregate import Folder, Slider
-from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
+from etalis.runtime.operators.blockers import Blockers, EventLog, LatestBlockers, LooseBlockers
 from etalis.runtime.operators.repetition.repeater import Repeater
 from etalis.runtime.operators.repetition.runner import Runner
 from etalis.runtime.operators.store import Doubles, Newest, members
@@ -66,6 +66,8 @@ def held_by(part: Any, state: State) -> Iterator[tuple[Any, int]]:
         case dict():
             groups = (group.items[-1:] if isinstance(group, Newest) else members(group) for group in part.values())
             yield from ((instance, instance[-1]) for instance in chain.from_iterable(groups))
+        case LatestBlockers():
+            yield from ((noted, noted[2]) for noted in part.noted())
         case Blockers(groups=groups):
             yield from ((pair, pair[0]) for group in groups.values() for pair in group)
         case LooseBlockers(items=items):

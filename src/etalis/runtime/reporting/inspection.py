@@ -14,7 +14,7 @@ from etalis.plan.explain.text import Explanation, explain_rules
 from etalis.runtime.codegen.heads import Ring
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.limits.expiry import sweep
-from etalis.runtime.operators.blockers import Blockers
+from etalis.runtime.operators.blockers import Blockers, LatestBlockers
 from etalis.runtime.operators.partition_state import held_by
 from etalis.runtime.operators.store import count_instances
 from etalis.temporal.interval import to_seconds
@@ -102,6 +102,8 @@ def _count(part: Any, rules: RuleSet) -> int:
     match part:
         case dict():
             return count_instances(part)
+        case LatestBlockers(groups=groups):
+            return len(groups)
         case Blockers(groups=groups):
             return sum(map(len, groups.values()))
         case _:

@@ -214,6 +214,8 @@ def _load_part(kind: str, part: Any, place: int, book: Book, name: Name) -> None
     note, columns = dict(book.image.sections[name].note), book.columns(name)
     if kind == "table":
         table = tables_of(part)[place]
+        if form_of(part, place) == "latest":  # older snapshots have all of a key
+            note["form"] = "latest"
         table.update(table_content(note, columns, book.tokens))
         if isinstance(part, Slider) and part.told is not None and not part.is_running:
             for window in table.values():

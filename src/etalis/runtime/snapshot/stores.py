@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from etalis.runtime.operators.aggregate import Folder, Opener, Slider
+from etalis.runtime.operators.blockers import LatestBlockers
 from etalis.runtime.operators.gathering import ArrivalStore
 from etalis.runtime.operators.mixed_window import window_of
 from etalis.runtime.operators.partition_state import Table
@@ -177,6 +178,7 @@ def _gather_lefts(items: list[Any]) -> Any:
 FORMS: Mapping[str, Form] = {
     "instances": Form(lambda x: x, lambda flat, _: flat, _gather),
     "plain": Form(lambda x: x, lambda flat, _: flat),
+    "latest": Form(lambda x: x, lambda flat, _: flat, lambda items: items[-1][1]),
     "left": Form(_apart_left, lambda flat, t: _left((*flat[:2], flat[2].number, *flat[3:]), t), _gather_lefts),
     "run": Form(_apart_run, lambda flat, t: _run((*flat[:3], flat[3].number, *flat[4:]), t)),
     "first": Form(
@@ -194,6 +196,8 @@ def form_of(part: Any, place: int) -> str:
             return "arrived"
         case dict():
             return "instances"
+        case LatestBlockers():
+            return "latest"
         case Repeater():
             return ("left", "plain")[place]
         case Folder(fold=row):
@@ -238,6 +242,8 @@ def table_rows(table: Table, form: str) -> tuple[list[Any], Collection[Flat]]:
     groups = table.values()
     if form == "instances" and set(map(type, groups)) == {tuple}:
         return list(table), groups
+    if form == "latest":  # as (end, start), of which the end is not kept
+        return list(table), [(start, start) for start in groups]
     apart = FORMS[form].apart
     found = [(key, apart(x)) for key, group in table.items() for x in (group,) * (type(group) is tuple) or group]
     return [key for key, _ in found], [flat for _, flat in found]
