@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from etalis.columnar.clock import moved
-from etalis.columnar.conditions.judge import Judge
+from etalis.columnar.conditions.judge import Judge, OwnJudges
 from etalis.columnar.data.columns import Integers
+from etalis.columnar.data.instances import Instances
 from etalis.columnar.operators.aggregate import build_fold
 from etalis.columnar.operators.base import (
     AbsenceTest,
@@ -38,18 +39,32 @@ from etalis.plan.types import Typing
 from etalis.runtime.codegen.conditions import Conditions
 
 
+class Own(Protocol):
+    """What each of several rules has for itself that have their operators in common."""
+
+    def note(self, node: p.Node, found: Instances) -> bool:
+        """Note which rules have matched at a node; tell whether there may be more."""
+        ...
+
+    def judges(self, node: p.Node, place: int, types: Mapping[str, str], wanted: Collection[str]) -> OwnJudges:
+        """Return the judges of the rules' own tests for which one of a node stands."""
+        ...
+
+
 class Builder:
     """Builds operators; equal nodes of a component become one. Timers and joins are listed with those `beside` it.
 
     Where it `is_vague`, variables may be unbound where more than a head asks for them; such columns are of any terms.
-    `names` are the nodes of the engine's own rules that some stand for, `levels` those of joins without a partner.
+    `names` are the nodes of the engine's own rules that some stand for, `levels` those of joins without a partner. What
+    rules that are alike have in common is built with what is each one's `own`.
     """
 
     def __init__(
         self, types: Typing, conditions: Conditions, beside: Builder | None = None, *, is_vague: bool = False,
         evidence: set[p.Node] | None = None, names: Mapping[p.Node, p.Node] = MappingProxyType({}),
-        levels: Mapping[Hashable, int] = MappingProxyType({}),
+        levels: Mapping[Hashable, int] = MappingProxyType({}), own: Own | None = None,
     ) -> None:  # fmt: skip
+        self.own = own
         self.types = types
         self.is_vague = is_vague
         self.conditions = conditions
@@ -64,10 +79,19 @@ class Builder:
     def build(self, node: p.Node, rule: str) -> SharedOperator:
         """Return the operator of a node."""
         if node not in self.built:
-            operator = OPERATORS[type(node)](self, node, self._known(node), rule)
-            self.built[node] = SharedOperator(operator, partial(self.evidence.add, self.names.get(node, node)))
-            self.every.append(self.built[node])
+            self.put(node, OPERATORS[type(node)](self, node, self._known(node), rule))
         return self.built[node]
+
+    def put(self, node: p.Node, operator: ColumnOperator) -> None:
+        """Let an operator stand for a node."""
+        note = partial(self._note, self.names.get(node, node)) if self.own is None else partial(self.own.note, node)
+        self.built[node] = SharedOperator(operator, note)
+        self.every.append(self.built[node])
+
+    def _note(self, node: p.Node, _: Instances) -> bool:
+        """Note that a node has matched; once is enough."""
+        self.evidence.add(node)
+        return False
 
     def judged(self, body: p.Node) -> list[JudgedJoin]:
         """Return the joins of a pattern of which it is known later who has no partner, inner ones first."""
@@ -216,6 +240,10 @@ class Builder:
         firm = [set(side.exports) & self.types.sure(side) for side in (node.left, node.right)]
         return next((i for i, names in enumerate(firm) if inputs <= names), None)
 
+    def tests(self, node: p.Node, rule: str) -> list[Any]:
+        """Return the tests of a node."""
+        return self._tests(node, self._known(node), rule)
+
     def _tests(self, node: p.Node, known: Mapping[str, str], rule: str) -> list[Any]:
         found: list[Judge | AbsenceTest] = []
         stages = self.types.sure_by_test(node)
@@ -227,7 +255,8 @@ class Builder:
                     vague = set(inputs) - before | set(outputs) - stages[place + 1] if self.is_vague else set()
                     seen = {**known, **dict.fromkeys(vague, "term")}
                     wanted = set(node.exports).union(*map(p.reads, tests[place + 1 :]))
-                    found.append(Judge(test, seen, self.conditions, rule, wanted, frozenset(vague)))
+                    own = None if self.own is None else self.own.judges(node, place, seen, wanted)
+                    found.append(Judge(test, seen, self.conditions, rule, wanted, frozenset(vague), own))
                 case p.Absent(joined=joined):
                     keep = test.window if test.kind == "before" else window_of(p.tests(node))
                     is_loose = not set(joined) <= self.types.sure(test.node) & before
@@ -259,27 +288,22 @@ def _asked(tests: Sequence[Any], *, are_apart: bool, are_after: bool) -> PairTes
 class SharedOperator(ColumnOperator):
     """An operator that several read: it takes each batch once."""
 
-    def __init__(self, operator: ColumnOperator, note: Callable[[], None]) -> None:
+    def __init__(self, operator: ColumnOperator, note: Callable[[Instances], bool]) -> None:
         self.operator = operator
         self.batch: Any = None
         self.found: Any = None
-        self._note: Callable[[], None] | None = note  # that it has matched, once
+        self._note: Callable[[Instances], bool] | None = note  # what has matched; it tells whether to go on
 
     def process(self, batch: Any) -> Any:
         """Return what the batch brought, found when it is first asked for."""
         if self.batch is not batch:
-            self.found = self.operator.process(batch)
-            self.batch = batch
-            if self._note is not None and len(self.found):
-                self._note()
-                self._note = None
+            self.lend(batch, self.operator.process(batch))
         return self.found
 
     def lend(self, batch: Any, found: Any) -> None:
         """Let a batch bring what was found before."""
         self.batch, self.found = batch, found
-        if self._note is not None and len(found):
-            self._note()
+        if self._note is not None and len(found) and not self._note(found):
             self._note = None
 
     def let_go(self) -> None:

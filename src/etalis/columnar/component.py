@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from etalis.columnar.build import Builder, JudgedJoin, SharedOperator
 from etalis.columnar.clock import PLACE, moved
 from etalis.columnar.data.columns import Column, Integers, at_either, concat, fit, place_in_run
 from etalis.columnar.data.instances import Instances
-from etalis.columnar.derived_events import DerivedEvents, LatestEvents, stacked
+from etalis.columnar.derived_events import DerivedEvents, LatestEvents, MadeBlock, stacked
 from etalis.columnar.eligibility import has_vague, in_order
 from etalis.columnar.kernels.buffers import merge
 from etalis.columnar.operators.base import Batch, EventRows
@@ -33,6 +33,14 @@ from etalis.runtime.codegen.conditions import Conditions
 from etalis.temporal.interval import MICROSECONDS
 
 Kind: TypeAlias = tuple[str, int]
+
+
+class Members(Protocol):
+    """Rules that have one maker in common."""
+
+    def rules(self, rows: Instances) -> Integers:
+        """Return the number of the rule that each match is of."""
+        ...
 
 
 class ColumnComponent:
@@ -74,13 +82,14 @@ class ColumnComponent:
         self.done: dict[Kind, DerivedEvents] = {}
         self.last = max((i for i, (_, makers, _) in enumerate(self.steps) if any(m.judged for m in makers)), default=-1)
 
-    def process(self, batch: Batch) -> dict[Kind, DerivedEvents]:
-        """Return what a batch causes, by kind, and add what rules read of it to the batch."""
+    def process(self, batch: Batch) -> Iterator[MadeBlock]:
+        """Yield what a batch causes, by kind, and add what rules read of it to the batch."""
         for kind, makers, latest in self.steps:
             if kind not in self.done:
                 self._make(kind, makers, latest, batch)
         found, self.done = self.done, {}
-        return found
+        for kind, made in found.items():
+            yield MadeBlock((kind,), made)
 
     def _make(self, kind: Kind, makers: Sequence[_Maker | AlarmMaker], latest: LatestEvents, batch: Batch) -> None:
         made = self.early.pop(kind, None)
@@ -162,6 +171,7 @@ class _Maker:
     ) -> None:  # fmt: skip
         self.args = head.event.args
         self.fits = fits
+        self.members: Members | None = None
         self.types = types[head.kind] if is_vague else ("term",) * len(self.args)
         self.unsure = {v for arg in self.args for v in variables(arg)} - types.sure(head.body)
         self.number = number
@@ -197,6 +207,8 @@ class _Maker:
         rows = self._fitting(rows)
         columns = [fit(values_of(arg, rows), kind) for arg, kind in zip(self.args, self.types, strict=True)]
         numbers = [rows.column(name).data for name in self.rows]
+        if self.members is not None:
+            return _by_rule(DerivedEvents(rows.turn, rows.start, rows.end, self.members.rules(rows), columns, numbers))
         rule = np.broadcast_to(np.int64(self.number), len(rows))
         return DerivedEvents(rows.turn, rows.start, rows.end, rule, columns, numbers)
 
@@ -207,6 +219,14 @@ class _Maker:
             return rows
         made = zip(*(values_of(term, rows).values() for term in terms), strict=True)
         return rows.take(np.flatnonzero([self.fits(*values) for values in made]))
+
+
+def _by_rule(made: DerivedEvents) -> DerivedEvents:
+    """Return what several rules made, of one turn in the order of the rules."""
+    same = made.turn[1:] == made.turn[:-1]
+    if not (same & (made.rule[1:] < made.rule[:-1])).any():
+        return made
+    return made.take(np.lexsort((made.rule, made.turn)))
 
 
 class AlarmMaker:

@@ -13,10 +13,10 @@ import numpy as np
 
 from etalis.columnar.clock import PLACE, Clock, first_turns, slot_of
 from etalis.columnar.data.columns import Integers
-from etalis.columnar.derived_events import DerivedEvents
+from etalis.columnar.derived_events import DerivedEvents, MadeBlock
 
 Kind: TypeAlias = tuple[str, int]
-Derived: TypeAlias = Sequence[tuple[Kind, DerivedEvents]]
+Derived: TypeAlias = Sequence[MadeBlock]
 
 
 class Derivations:
@@ -31,7 +31,7 @@ class Derivations:
         """Count what was made in a batch; if an input made too much, return the last event of the round it is in."""
         if self._are_few(clock, derived):
             return None
-        turn = np.concatenate([np.zeros(0, np.int64), *(made.turn for _, made in derived)])
+        turn = np.concatenate([np.zeros(0, np.int64), *(block.made.turn for block in derived)])
         cause = np.searchsorted(clock.rows, slot_of(turn), side="right")
         counts = np.bincount(cause, minlength=len(clock.rows) + 1)
         counts[0] += self.last
@@ -44,7 +44,7 @@ class Derivations:
 
     def _are_few(self, clock: Clock, derived: Derived) -> bool:
         """Tell whether no input can have made too much, without counting for each of them."""
-        turns = [made.turn for _, made in derived]
+        turns = [block.made.turn for block in derived]
         if not self.is_timed:
             each = self.limit // max(len(turns), 1)
             return all(len(turn) <= each or (each > 0 and _are_apart(turn, each)) for turn in turns)
@@ -67,7 +67,7 @@ def _are_apart(turn: Integers, count: int) -> bool:
 def _last_of(moment: int, derived: Derived) -> tuple[Kind, DerivedEvents, int]:
     """Return the last event of a round: by start, then by the order of atoms."""
     found: list[tuple[tuple[Any, ...], tuple[Kind, DerivedEvents, int]]] = []
-    for kind, made in derived:
+    for kind, made in (pair for block in derived for pair in block.by_kind()):
         rows: Integers = np.flatnonzero(made.turn >> PLACE == moment)
         if len(rows):
             row = int(rows[np.lexsort((made.turn[rows], made.start[rows]))[-1]])

@@ -5,8 +5,9 @@ Law: what is made has its turn in the round after its cause, in the order of def
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from etalis.columnar.data.columns import Column, Flags, Integers, concat, key_ro
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.columnar.operators.base import Turns
 from etalis.columnar.row_numbers import padded
+
+Kind: TypeAlias = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,38 @@ class DerivedEvents:
     def moved(self, slots: Integers) -> DerivedEvents:
         """Return the events with the turns that they have where slots have moved."""
         return replace(self, turn=moved(self.turn, slots))
+
+
+@dataclass(frozen=True, slots=True)
+class MadeBlock:
+    """Derived events of one kind, or of several kinds of one form, in order: then the first column tells which."""
+
+    kinds: tuple[Kind, ...]
+    made: DerivedEvents
+
+    @property
+    def is_several(self) -> bool:
+        """Whether events may be of several kinds."""
+        return len(self.kinds) > 1
+
+    def present(self) -> Iterator[Kind]:
+        """Yield the kinds of which there are events."""
+        if self.is_several:
+            yield from (self.kinds[i] for i in np.flatnonzero(np.bincount(self.made.columns[0].data)).tolist())
+        elif len(self.made):
+            yield self.kinds[0]
+
+    def by_kind(self) -> Iterator[tuple[Kind, DerivedEvents]]:
+        """Yield the events of each kind that there are."""
+        if not self.is_several:
+            yield self.kinds[0], self.made
+            return
+        which = self.made.columns[0].data
+        order = np.argsort(which, kind="stable")
+        cuts = np.flatnonzero(np.diff(which[order])) + 1
+        for rows in np.split(order, cuts) if len(order) else ():
+            some = self.made.take(rows)
+            yield self.kinds[int(which[rows[0]])], replace(some, columns=some.columns[1:])
 
 
 class LatestEvents:

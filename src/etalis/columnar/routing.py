@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from etalis.columnar.clock import MOST_ROUNDS
 from etalis.columnar.eligibility import RuleGroup, find_components, flat_types, in_order
+from etalis.columnar.families.family import Family, find_families
 from etalis.columnar.operators.isolation import isolate
 from etalis.columnar.row_numbers import MOST_LEAVES, count_leaves, find_untold, number_rows
 from etalis.columnar.row_rules import readers_of
-from etalis.language.check.goals import calls
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.logic.machine.database import Database
 from etalis.plan import algebra as p
@@ -24,16 +25,12 @@ if TYPE_CHECKING:
     from etalis.runtime.engine import RuntimeEngine
 
 
-_COMPUTING = frozenset((name, 2) for name in (",", "is", "=", "==", "=:=", "=\\=", "<", ">", "=<", ">=")) | {
-    ("t1", 1),
-    ("t2", 1),
-}
-MOST_KEPT = 16  # decisions of a program, for tables of different columns
-
-
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """How a program runs: which rules over columns, which event at a time, and why. `isolating` rules see all."""
+    """How a program runs: which rules over columns, which event at a time, and why. `isolating` rules see all.
+
+    `families` are those over columns that are alike.
+    """
 
     heads: tuple[p.Head, ...]
     columnar: tuple[tuple[int, ...], ...]
@@ -41,6 +38,7 @@ class Routing:
     reasons: tuple[str, ...]
     types: Typing
     isolating: frozenset[int] = frozenset()
+    families: tuple[Family, ...] = ()
 
     def describe(self) -> str:
         """Say it in lines."""
@@ -66,22 +64,8 @@ def choose(
     """
     planned = program.plans(policy)
     asked = program.settings_under(policy), tuple(received.items()), contributors
-    known = program.found_of_rules.get(("routing", asked))
-    if known is None:
-        known = _decide(program, planned, received, database, contributors=contributors)
-        if not _asks_knowledge(planned):
-            if len(program.found_of_rules) >= MOST_KEPT:
-                program.found_of_rules.clear()
-            program.found_of_rules["routing", asked] = known
-    found: Routing = known
-    return found
-
-
-def _asks_knowledge(heads: Sequence[p.Head]) -> bool:
-    """Tell whether what rules bind may be of types that the knowledge decides."""
-    nodes = (node for head in heads for node in p.walk(head.body))
-    binding = (test for node in nodes for test in p.tests(node) if isinstance(test, p.GoalTest) and test.outputs)
-    return not all(call.indicator in _COMPUTING for test in binding for call in calls(test.goal))
+    decide = partial(_decide, program, planned, received, database, contributors=contributors)
+    return program.decided(("routing", asked), planned, decide)
 
 
 def _decide(
@@ -101,7 +85,8 @@ def _decide(
     good = tuple(part.rules for part in parts if not part.reasons and len(part.rules) < MOST_ROUNDS)
     rest = tuple(sorted(i for part in parts if part.rules not in good for i in part.rules))
     reasons = tuple(reason for part in parts for reason in part.reasons)
-    return _undivided(Routing(heads, good, rest, reasons, types, isolating))
+    families = () if contributors else find_families(heads, good, types)
+    return _undivided(Routing(heads, good, rest, reasons, types, isolating, families))
 
 
 def _numbering(heads: tuple[p.Head, ...], parts: Sequence[RuleGroup]) -> tuple[tuple[p.Head, ...], list[RuleGroup]]:
@@ -171,13 +156,15 @@ def part_from(engine: RuntimeEngine, choice: Routing, *, goes_on: bool) -> Routi
     left.update(i for part in tied for i in part)
     columnar = tuple(part for part in choice.columnar if not left & set(part))
     reasons = tuple(f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not" for part in tied)
-    found = replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=choice.reasons + reasons)
+    families = tuple(family for family in choice.families if left.isdisjoint(family.numbers))
+    at_a_time, reasons = tuple(sorted(left)), choice.reasons + reasons
+    found = replace(choice, columnar=columnar, at_a_time=at_a_time, reasons=reasons, families=families)
     return _undivided(found)
 
 
 def event_at_a_time(choice: Routing) -> Routing:
     """Run everything event at a time."""
-    return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))))
+    return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), families=())
 
 
 def tied_to(

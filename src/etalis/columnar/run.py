@@ -18,8 +18,9 @@ from etalis.columnar.component import ColumnComponent
 from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, ReceivedRows, listed
 from etalis.columnar.data.casts import UnfitError
 from etalis.columnar.derivation_limit import Derivations
-from etalis.columnar.derived_events import DerivedEvents
+from etalis.columnar.derived_events import DerivedEvents, MadeBlock
 from etalis.columnar.eligibility import has_no_duration, in_order
+from etalis.columnar.families.component import FamilyComponent
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, event_at_a_time, part_from, tied_to, whole_engine
 from etalis.columnar.row_numbers import alike
@@ -44,6 +45,7 @@ from etalis.temporal.rope import FlatRope
 
 KindKey: TypeAlias = Kind
 Placed: TypeAlias = tuple[tuple[Any, ...], Event]  # where an event stands among those of its batch, and the event
+Component: TypeAlias = ColumnComponent | FamilyComponent | Recursion
 _LEAST = -(1 << 62)
 _LOG = logging.getLogger("etalis.columns")
 
@@ -80,13 +82,18 @@ class ColumnRun:
         shared = Builder(choice.types, rules.conditions, evidence=rules.evidence.nodes, names=names, levels=levels)
         self._operators = shared.every
         self._joins = shared.joins
-        self._all = [self._component([heads[i] for i in part], part, shared) for part in choice.columnar]
+        families = choice.families if engine is None else ()
+        related = {i for family in families for i in family.numbers}
+        apart = [part for part in choice.columnar if part[0] not in related]
+        several = [self._component([heads[i] for i in part], part, shared) for part in apart]
+        self._all: list[Component] = [*several, *(FamilyComponent(f, shared, rules.evidence) for f in families)]
         if only_points and engine is None:
             made = {head.kind for head in heads}
             for join in self._joins:
                 join.comes_at_once = has_no_duration(join.node.right, made)
-        self.schedule = Schedule([heads[i] for part in choice.columnar for i in part], shared.timers)
-        self._shared = [] if engine is None else [_share(component, rules) for component in self._all]
+        each_once = [heads[i] for part in (*apart, *(family.numbers[:1] for family in families)) for i in part]
+        self.schedule = Schedule(each_once, shared.timers)
+        self._shared = [] if engine is None else [_share(component, rules) for component in several]
         self.loaded: list[ComponentLinks | RecursionLinks] = []
         self._is_loaded = False
         self.atomic = AtomicBatches(self)
@@ -95,7 +102,7 @@ class ColumnRun:
         self._ticks: list[Tick] = []
         self._row_rules: dict[frozenset[int], RowRules] = {}
         self.admission = admission_of(self.engine) if choice.columnar else OrderedAdmission(self.engine)
-        self.components: Sequence[ColumnComponent | Recursion] = self._all
+        self.components: Sequence[Component] = self._all
         self.now = _LEAST
         self._set_row_rules()
         if engine is None and self.components:
@@ -115,6 +122,11 @@ class ColumnRun:
         self.at_a_time = frozenset(range(len(self.choice.heads))) - over
         if self.components and self.at_a_time not in self._row_rules:
             self._row_rules[self.at_a_time] = RowRules(self.engine, self.at_a_time)
+
+    @property
+    def rules_apart(self) -> int:
+        """How many rules over columns have operators of their own; a family has them in common."""
+        return sum(1 if isinstance(each, FamilyComponent) else len(each.numbers) for each in self.components)
 
     @property
     def waiting(self) -> int:
@@ -262,8 +274,25 @@ class ColumnRun:
             if reported is not False:
                 yield kind, self.reported(made, reported)
 
+    def reported_blocks(self, batch: InputBatch, horizon: int | None = None) -> Iterator[MadeBlock]:
+        """Process a part of a batch, as `process_columns` does; leave kinds together of which all is reported."""
+        for block in self.derive_blocks(batch, horizon):
+            reported = {self.program.is_reported(*kind) for kind in block.kinds}
+            if reported == {True}:
+                yield block
+            elif reported != {False}:
+                for kind, made in block.by_kind():
+                    told = self.program.is_reported(*kind)
+                    if told is not False:
+                        yield MadeBlock((kind,), self.reported(made, told))
+
     def derive(self, batch: InputBatch, horizon: int | None = None) -> Iterator[tuple[Kind, DerivedEvents]]:
         """Process a part of a batch, as `process_columns` does; yield all that is made."""
+        for block in self.derive_blocks(batch, horizon):
+            yield from block.by_kind()
+
+    def derive_blocks(self, batch: InputBatch, horizon: int | None = None) -> Iterator[MadeBlock]:
+        """Process a part of a batch, as `derive` does; leave kinds together that rules alike have made."""
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
         until = (self.now, self.now) if horizon is None else (horizon, horizon - 1)
@@ -276,15 +305,16 @@ class ColumnRun:
         for kind, received in batch.events.items():
             if len(received.rows):
                 evidence.kind(kind).seen = True
-        found: list[tuple[Kind, DerivedEvents]] = []
+        found: list[MadeBlock] = []
         for component in self.components:
-            for kind, made in component.process(taken).items():
-                if len(made):
-                    evidence.kind(kind).seen = True
+            for block in component.process(taken):
+                if len(block.made):
+                    for kind in block.present():
+                        evidence.kind(kind).seen = True
                     if isinstance(component, Recursion):
-                        evidence.nodes.update(self.choice.heads[i].body for i in np.unique(made.rule).tolist())
-                    found.append((kind, made))
-                    yield kind, made
+                        evidence.nodes.update(self.choice.heads[i].body for i in np.unique(block.made.rule).tolist())
+                    found.append(block)
+                    yield block
         over = self.derivations.count(taken.clock, found)
         if over is not None:
             kind, made, row = over

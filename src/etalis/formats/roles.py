@@ -54,11 +54,15 @@ class Signature:
 
 def signatures_of(program: CompiledProgram) -> tuple[Signature, ...]:
     """Return the kinds of events that rules read, that change facts, or that are declared."""
-    return _signatures(program, declarations(program.tree))
+    return program.once("signatures of", lambda program: _signatures(program, declarations(program.tree)))
 
 
 def signatures_read(program: CompiledProgram) -> tuple[Signature, ...]:
     """Return the kinds of events that rules read, that change facts, or that disturb what is isolated."""
+    return program.once("signatures read", _signatures_read)
+
+
+def _signatures_read(program: CompiledProgram) -> tuple[Signature, ...]:
     rules = labelled_rules(program.tree)
     patterns = [rule.pattern for rule in (*rules, *reaction_rules(program.tree))]
     isolates = any(isinstance(node, Isolated) for pattern in patterns for node in postorder(pattern))

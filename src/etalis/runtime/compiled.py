@@ -36,6 +36,7 @@ from etalis.logic.machine.database import Key
 from etalis.logic.rdf.plain_names import PlainNames
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
+from etalis.plan.answers import asks_knowledge
 from etalis.plan.explain.text import Explanation, explain_rules
 from etalis.plan.named_attributes import name_attributes
 from etalis.plan.rules import plan_rules
@@ -91,6 +92,9 @@ def compile_given(
     program.knowledge.register(added.values())
     tell_warnings((problem for problem in problems if problem.code not in OPEN), strict=strict)
     return program
+
+
+MOST_KEPT = 16  # decisions of a program, for tables of different columns
 
 
 def compile_tree(
@@ -173,6 +177,25 @@ class CompiledProgram:
         if not self._strict:
             self._told.update(found)
         tell_warnings(found, strict=self._strict)
+
+    def once(self, name: str, find: Callable[[CompiledProgram], T]) -> T:
+        """Return what others find in the program's tree; it is found once for all copies."""
+        if name not in self.found_of_tree:
+            self.found_of_tree[name] = find(self)
+        found: T = self.found_of_tree[name]
+        return found
+
+    def decided(self, key: Hashable, heads: Sequence[p.Head], decide: Callable[[], T]) -> T:
+        """Return what is decided of planned rules, by all that decides it; kept unless it depends on the knowledge."""
+        if key in self.found_of_rules:
+            known: T = self.found_of_rules[key]
+            return known
+        found = decide()
+        if not asks_knowledge(heads):
+            if len(self.found_of_rules) >= MOST_KEPT:
+                self.found_of_rules.clear()
+            self.found_of_rules[key] = found
+        return found
 
     @of_tree
     def signatures(self) -> Mapping[str, Signature]:

@@ -11,7 +11,6 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from etalis.language.check.effects import changes_facts
 from etalis.language.rules import knowledge_changes
 from etalis.logic.knowledge.loaders import LoadedRows, load_rows
 from etalis.logic.machine.database import Database
@@ -60,7 +59,7 @@ def program_answers(
     """Return what goals of a program bind, over its knowledge or the database of an engine; tables are `refreshed`."""
 
     def known() -> Database | None:
-        if changes_facts(program.tree):
+        if program.called.changes_facts:
             return None
         return program.knowledge.database() if database is None else database
 

@@ -80,7 +80,7 @@ def plan_input(
     program: CompiledProgram, given: Sequence[TableSchema | Frame], options: Options, policy: str | None
 ) -> InputPlan:
     """Decide which columns become which events, or refuse what does not fit; of a frame that is decided."""
-    unplanned = find_unplanned(program.tree)
+    unplanned = program.once("unplanned", lambda program: find_unplanned(program.tree))
     if unplanned is not None:
         hint = "write the rules into the program's text, and report derived events"
         raise refuse("E610", f"the columns of the results cannot be determined: {unplanned}", hint)
@@ -107,6 +107,14 @@ def plan_output(
 
     `answers` tell the types of what facts bind; without them they are those that the program has now.
     """
+    times = tuple(frame.time_types for frame in intake.frames)
+    key = ("results", intake.settings, tuple(intake.results.items()), form, times, unit, atom)
+    return program.decided(key, intake.heads, lambda: _plan_output(program, intake, form, unit, atom, answers))
+
+
+def _plan_output(
+    program: CompiledProgram, intake: InputPlan, form: ResultForm, unit: str, atom: bool, answers: Answers | None
+) -> Output:
     known = program_answers(program) if answers is None else answers
     types = infer_types(intake.heads, intake.results, declared_types(program), known)
     time = _time_type(intake.frames, intake.heads, unit)

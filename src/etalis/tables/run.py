@@ -68,7 +68,7 @@ class TableRun:
 
         parts: list[InputBatch] = []
         rows = 0
-        rules = sum(len(component.numbers) for component in self.run.components)
+        rules = self.run.rules_apart
         for_rules = FOR_A_RULE * rules if rules >= MANY_RULES else 0
         for batch in batches:
             parts.append(batch)
@@ -81,8 +81,7 @@ class TableRun:
 
     def _made(self, batch: InputBatch, horizon: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield what rows cause that all rules take over columns; time passes up to a horizon."""
-        asked = dict(self.output.kinds)
-        yield from self.results.of_made([each for each in self.run.process_columns(batch, horizon) if each[0] in asked])
+        yield from self.results.of_made(list(self.run.reported_blocks(batch, horizon)))
 
     def close(self) -> Iterator[pa.RecordBatch]:
         """Yield what the end of the stream settles."""

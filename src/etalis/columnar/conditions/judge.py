@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,17 +30,39 @@ from etalis.runtime.codegen.conditions import Conditions
 _MUCH = 256  # rows, of which most are in doubt, after which a condition is no longer taken in steps
 
 
+class OwnJudges(Protocol):
+    """The judges of rules that have a condition in common."""
+
+    def members(self, rows: Instances) -> Integers:
+        """Return which of the rules each match is of."""
+        ...
+
+    def first(self, member: int) -> int:
+        """Return the first of the rules that share the part of a rule: all of them have the same matches there."""
+        ...
+
+    def rank(self, member: int) -> int:
+        """Return the place of a rule in the program."""
+        ...
+
+    def judge(self, member: int) -> Judge:
+        """Return the judge of one of the rules."""
+        ...
+
+
 class Judge:
     """Decides one condition for whole columns of matches, and gives what others want of what it binds.
 
-    Variables that are `vague` may be unbound. Those that the condition is asked with it may bind.
+    Variables that are `vague` may be unbound. Those that the condition is asked with it may bind. Where rules that are
+    alike have it in common, `own` has the judge of the rule that a match is of, which is asked what arrays cannot tell.
     """
 
     def __init__(
         self, test: p.Condition, types: Mapping[str, str], conditions: Conditions, rule: str, wanted: Collection[str],
-        vague: frozenset[str] = frozenset(),
+        vague: frozenset[str] = frozenset(), own: OwnJudges | None = None,
     ) -> None:  # fmt: skip
         self.test = test
+        self.own = own
         asked = told(test, wanted, conditions.solver.database.overrides)
         loose = () if takes_unbound(test.goal, test.inputs) else tuple(v for v in test.inputs if v in vague)
         self.outputs = (*asked, *loose)
@@ -103,6 +125,8 @@ class Judge:
         if not len(rows):
             return rows.turn, {name: from_values((), self.types[name]) for name in self.outputs}
         stepped = self._stepped(rows)
+        if self.own is not None and (stepped is None or stepped.doubt is not None):
+            return self._apart(self.own, rows, stepped)
         if stepped is None:
             return self._asked(rows)[:2]
         kept, bound = stepped.kept, {name: self._fit(name, column) for name, column in stepped.bound.items()}
@@ -119,10 +143,34 @@ class Judge:
         order = np.argsort(both, kind="stable")
         return both[order], {name: concat([bound[name], more[name]]).take(order) for name in bound}
 
+    def _apart(self, own: OwnJudges, rows: Instances, stepped: Solved | None) -> tuple[Integers, dict[str, Column]]:
+        """Let the matches of rules of which some are in doubt be judged by these rules themselves."""
+        member = own.members(rows)
+        doubtful = np.ones(len(rows), bool) if stepped is None else np.isin(member, member[stepped.doubt])
+        order = np.flatnonzero(doubtful)[np.argsort(member[doubtful], kind="stable")]
+        cuts = np.flatnonzero(np.diff(member[order])) + 1
+        kept: list[Integers] = []
+        bound: list[Mapping[str, Column]] = []
+        if stepped is not None:
+            sure = np.flatnonzero(~doubtful[stepped.kept])
+            kept.append(stepped.kept[sure])
+            bound.append({name: self._fit(name, column.take(sure)) for name, column in stepped.bound.items()})
+        known: dict[int, tuple[Integers, dict[str, Column]]] = {}
+        for mine in sorted(np.split(order, cuts), key=lambda mine: own.rank(int(member[mine[0]]))):
+            first = own.first(int(member[mine[0]]))
+            if first not in known:
+                known[first] = own.judge(first)._solved(rows.take(mine))
+            some, columns = known[first]
+            kept.append(mine[some])
+            bound.append(columns)
+        both = np.concatenate(kept)
+        order = np.argsort(both, kind="stable")
+        return both[order], {name: concat([each[name] for each in bound]).take(order) for name in self.outputs}
+
     def _stepped(self, rows: Instances) -> Solved | None:
         """Take rows through the steps; None where they cannot be."""
         off = self.conditions.breaker.off
-        if self.steps is None or (off and self.key in off):
+        if self.steps is None or (off and (self.own is not None or self.key in off)):
             return None
         unbound = dict.fromkeys(self.outputs)  # an alternative has columns of nulls for what is bound here
         blocks = tuple(block.without(unbound) for block in rows.blocks) if unbound else rows.blocks

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from etalis.logic.machine.fact_relation import FactRelation
 from etalis.logic.machine.predicate import Predicate
 from etalis.plan.lattice import type_of_values
 
+KnownCodes: TypeAlias = tuple[Any, Integers]  # the texts of a column, and what they stand for among facts
 _MANY = 1_000  # facts that one row may meet
 
 
@@ -37,12 +38,12 @@ class ColumnLookup:
     given: Mapping[int, str]
     constants: tuple[tuple[int, Any], ...]
     makes: Mapping[int, str]
-    codes: dict[int, tuple[Any, Integers]] = field(default_factory=dict, compare=False)
+    codes: dict[int, KnownCodes] = field(default_factory=dict, compare=False)
 
     def find(self, rows: Instances) -> Found:
         """Return the facts that rows meet: none or one each where keys are unique, else in their order."""
         facts = self.facts()
-        group = self._groups(facts, [rows.column(name) for name in self.given.values()], len(rows))
+        group = facts.group_of([rows.column(name) for name in self.given.values()], len(rows), self.codes)
         meets = group >= 0
         if facts.is_unique or not self.makes:
             kept = None if meets.all() else np.flatnonzero(meets)
@@ -70,29 +71,6 @@ class ColumnLookup:
         if self.constants:
             rows = [row for row in rows if all(row[i] == x for i, x in self.constants)]
         return FactIndex(rows, tuple(self.given))
-
-    def _groups(self, facts: FactIndex, asked: Sequence[Column], count: int) -> Integers:
-        """Return the group of facts that each row meets, -1 for none."""
-        pairs = list(zip(asked, facts.key, strict=True))
-        if not facts.rows or not all(_are_alike(*pair) for pair in pairs):
-            return facts.find(asked, count)
-        numbers = [
-            self._coded(facts, place, each) if each.type == "string" else each for place, each in enumerate(asked)
-        ]
-        if len(pairs) == 1 and asked[0].type == "string":
-            return facts.of_code[numbers[0].data]
-        return facts.groups.find(key_rows([numbers], [count])[0])
-
-    def _coded(self, facts: FactIndex, place: int, asked: Column) -> Column:
-        """Return the codes that facts have for texts; what they have not, has one more."""
-        plain = asked.plain if isinstance(asked, PlainTexts) else None
-        if plain is not None:
-            return Column("int", facts.texts(place).find(plain))
-        texts, codes = self.codes.get(place, (None, None))
-        if texts is not asked.texts:
-            codes = facts.texts(place).find(asked.texts)
-            self.codes[place] = asked.texts, codes
-        return Column("int", at(codes, asked.data))
 
     def _bound(self, facts: FactIndex, numbers: Integers) -> ColumnBlock | None:
         columns = {name: facts.column(place) for place, name in self.makes.items()}
@@ -139,6 +117,29 @@ class FactIndex:
         """The group of each key."""
         keys = zip(*(column.values() for column in self.key), strict=True)
         return dict(zip(keys, self.groups.group.tolist(), strict=True))
+
+    def group_of(self, asked: Sequence[Column], count: int, known: dict[int, KnownCodes]) -> Integers:
+        """Return the group of facts that each row meets, -1 for none; `known` keeps codes from one call to the next."""
+        pairs = list(zip(asked, self.key, strict=True))
+        if not self.rows or not all(_are_alike(*pair) for pair in pairs):
+            return self.find(asked, count)
+        numbers = [
+            self._coded(place, each, known) if each.type == "string" else each for place, each in enumerate(asked)
+        ]
+        if len(pairs) == 1 and asked[0].type == "string":
+            return self.of_code[numbers[0].data]
+        return self.groups.find(key_rows([numbers], [count])[0])
+
+    def _coded(self, place: int, asked: Column, known: dict[int, KnownCodes]) -> Column:
+        """Return the codes that facts have for texts; what they have not, has one more."""
+        plain = asked.plain if isinstance(asked, PlainTexts) else None
+        if plain is not None:
+            return Column("int", self.texts(place).find(plain))
+        texts, codes = known.get(place, (None, None))
+        if texts is not asked.texts:
+            codes = self.texts(place).find(asked.texts)
+            known[place] = asked.texts, codes
+        return Column("int", at(codes, asked.data))
 
     def find(self, asked: Sequence[Column], count: int) -> Integers:
         """Return the group of facts that each row meets, -1 for none, value by value."""

@@ -6,13 +6,13 @@ those of the engine. What waits stays in `cells`, in lists by store and key (`wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from etalis.columnar.clock import PLACE
-from etalis.columnar.derived_events import DerivedEvents
+from etalis.columnar.derived_events import DerivedEvents, MadeBlock
 from etalis.columnar.operators.base import Batch
 from etalis.columnar.recursion import opcodes as t
 from etalis.columnar.recursion.encoding import TYPES, Texts
@@ -95,15 +95,16 @@ class Recursion:
         self.texts.keep(np.arange(self.constants))
         self.left = (0, self.constants)  # how many rows and texts were left when last looked at
 
-    def process(self, batch: Batch) -> dict[Kind, DerivedEvents]:
-        """Return what a batch causes, by kind."""
+    def process(self, batch: Batch) -> Iterator[MadeBlock]:
+        """Yield what a batch causes, by kind."""
         self._begin(self._given(batch))
         first = int(self.reg[t.EVENTS])
         while (why := self._run()) != t.DONE:
             self._help(why)
         found = self._result(first)
         self._tidy()
-        return found
+        for kind, made in found.items():
+            yield MadeBlock((kind,), made)
 
     def _given(self, batch: Batch) -> Any:
         """Return the events of a batch that rules read, in order, as rows of words."""

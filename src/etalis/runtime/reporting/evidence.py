@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from etalis.logic.rdf.exact_terms import decode
@@ -51,6 +51,7 @@ class Evidence:
         self._kinds: dict[Kind, Mark] = {}
         self.shown = Shown(term=decode)
         self.nodes: set[p.Node] = set()  # that have matched over columns
+        self.later: list[Callable[[], Iterable[p.Node]]] = []  # more of them, put together when somebody asks
         self.types: dict[Kind, tuple[str, ...]] = {}  # of attributes that came in columns
         self.unread: Counter[tuple[str, int | None]] = Counter()  # no number of attributes where rows do not tell it
 
@@ -72,6 +73,8 @@ class Evidence:
     def has_matched(self, key: Hashable, node: p.Node) -> bool:
         """Tell whether a part has ever matched, event at a time or over columns."""
         mark = self._parts.get(key)
+        while self.later:
+            self.nodes.update(self.later.pop()())
         return (mark is not None and mark.seen is not None) or node in self.nodes
 
     def has_come(self, kind: Kind) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,23 @@ import pyarrow.compute as pc
 
 from etalis.columnar.clock import PLACE
 from etalis.columnar.data.columns import are_words
-from etalis.columnar.derived_events import DerivedEvents
+from etalis.columnar.derived_events import DerivedEvents, MadeBlock
 from etalis.columnar.kernels.rows import replicate
 from etalis.plan import algebra as p
 from etalis.plan.keys import Kind
 from etalis.tables.results.encode_columns import made_cells
-from etalis.tables.results.output import CONTRIBUTORS, EVENT, RULE, Output, encode, rule_order, without_ids
+from etalis.tables.results.output import (
+    ARGS,
+    ATOM,
+    CONTRIBUTORS,
+    EVENT,
+    ID,
+    RULE,
+    Output,
+    encode,
+    rule_order,
+    without_ids,
+)
 from etalis.tables.results.row_ids import RowIds
 from etalis.temporal.event import Event
 
@@ -38,6 +50,8 @@ class Results:
         self.rules = np.array([self.numbers[RULE][label] for label in self.labels], np.int32)
         self.makers = Counter(head.kind for head in heads)
         self.codes: dict[tuple[int, ...], Any] = {}
+        self.fields = dict(output.kinds)
+        self.alike: dict[tuple[Kind, ...], bool] = {}  # kinds that rules alike make: whether they are written alike
         coded = pa.dictionary(pa.int32(), pa.string())
         plain = encode((), self.output).schema
         self.schema = pa.schema([(f.name, coded if f.name in self.names else f.type) for f in plain])
@@ -58,27 +72,54 @@ class Results:
             columns.append(column)
         yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def of_made(self, found: Sequence[tuple[Kind, DerivedEvents]]) -> Iterator[pa.RecordBatch]:
+    def of_made(self, found: Iterable[MadeBlock]) -> Iterator[pa.RecordBatch]:
         """Yield what a batch has made over columns as rows; a kind has one place among those that are given."""
         times: dict[int, Any] = {}
-        ordered = sorted(found, key=lambda each: (each[0][1], each[0][0]))
-        parts = [self._encoded(kind, made, times) for kind, made in ordered]
+        asked = (block for several in found for block in self._asked(several))
+        ordered = sorted(asked, key=lambda block: _rank_key(block.kinds[0]))
+        parts = [self._encoded(block, times) for block in ordered]
         if len(parts) == 1:
             yield parts[0]
         elif parts:
             yield from self._interleaved(ordered, parts)
 
-    def _encoded(self, kind: Kind, made: DerivedEvents, times: dict[int, Any]) -> pa.RecordBatch:
+    def _asked(self, block: MadeBlock) -> Iterator[MadeBlock]:
+        """Yield what is asked for of a block: as a whole where all its kinds are written alike, else kind by kind."""
+        if not block.is_several:
+            if block.kinds[0] in self.fields:
+                yield block
+        elif self._is_alike(block.kinds):
+            yield block
+        else:
+            yield from (MadeBlock((kind,), made) for kind, made in block.by_kind() if kind in self.fields)
+
+    def _is_alike(self, kinds: tuple[Kind, ...]) -> bool:
+        if kinds not in self.alike:
+            forms = {self.fields.get(kind) for kind in kinds}
+            texts = {ATOM, ID, ARGS}.intersection(self.schema.names)
+            self.alike[kinds] = len(forms) == 1 and None not in forms and not texts
+        return self.alike[kinds]
+
+    def _encoded(self, block: MadeBlock, times: dict[int, Any]) -> pa.RecordBatch:
         """Return derived events as rows; `times` are those of other kinds of the same batch."""
-        cells = made_cells(kind, made, self.output, self.labels, self.schema.names, times)
+        made, kind = block.made, block.kinds[0]
+        if block.is_several:
+            which, made = made.columns[0].data, replace(made, columns=made.columns[1:])
+            events = pa.array(self._event_codes(block.kinds)[which])
+        else:
+            events = self._cycle((self.numbers[EVENT][kind[0]],), len(made))
+        cells = made_cells(kind, made, self.output, self.fields[kind], self.labels, self.schema.names, times)
         if self.contributors is not None:
             cells[CONTRIBUTORS] = self.contributors.of_made(made.numbers, len(made))
-        cells[EVENT] = self._named(EVENT, self._cycle((self.numbers[EVENT][kind[0]],), len(made)))
-        same = self._has_one_rule(kind)
+        cells[EVENT] = self._named(EVENT, events)
+        same = not block.is_several and self._has_one_rule(kind)
         rules = self._cycle((self._rule(made),), len(made)) if same else pa.array(self.rules[made.rule])
         cells[RULE] = self._named(RULE, rules)
         arrays = [cells[f.name] if f.name in cells else pa.nulls(len(made), f.type) for f in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _event_codes(self, kinds: tuple[Kind, ...]) -> Any:
+        return np.array([self.numbers[EVENT][name] for name, _ in kinds], np.int32)
 
     def _has_one_rule(self, kind: Kind) -> bool:
         return self.makers[kind] == 1
@@ -87,21 +128,19 @@ class Results:
         """Return the code of the rule of the first event."""
         return int(self.rules[made.rule[0]]) if len(made) else 0
 
-    def _interleaved(
-        self, found: Sequence[tuple[Kind, DerivedEvents]], parts: Sequence[pa.RecordBatch]
-    ) -> Iterator[pa.RecordBatch]:
+    def _interleaved(self, found: Sequence[MadeBlock], parts: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield events of several kinds in the order in which they were made."""
-        several = [made for _, made in found]
+        several = [block.made for block in found]
         known = {id(made.turn): made.turn >> PLACE for made in several}
         moments = [known[id(made.turn)] for made in several]
-        if not _in_step(several, moments):
-            ranks = np.repeat(np.arange(len(found)), [len(moment) for moment in moments])
+        if any(block.is_several for block in found) or not _in_step(several, moments):
+            ranks = _ranks(found)
             turn, start = (np.concatenate([getattr(made, name) for made in several]) for name in ("turn", "start"))
             order = pa.array(np.lexsort((turn, ranks, start, turn >> PLACE)))
             yield pa.Table.from_batches(parts).take(order).combine_chunks().to_batches()[0]
             return
-        cycles = {EVENT: tuple(self.numbers[EVENT][name] for (name, _), _ in found)}
-        if all(self._has_one_rule(kind) for kind, _ in found):
+        cycles = {EVENT: tuple(self.numbers[EVENT][block.kinds[0][0]] for block in found)}
+        if all(self._has_one_rule(block.kinds[0]) for block in found):
             cycles[RULE] = tuple(map(self._rule, several))
         count, portion = len(parts[0]), max(1, PORTION // len(parts))
         columns = [_alike(arrays) for arrays in zip(*parts, strict=True)]
@@ -131,6 +170,23 @@ class Results:
 def _numbered(names: Iterable[str]) -> dict[str, int]:
     """Return a number for each name."""
     return {name: number for number, name in enumerate(dict.fromkeys(names))}
+
+
+def _rank_key(kind: Kind) -> tuple[int, str]:
+    """Return what orders kinds of events, as atoms are ordered."""
+    return kind[1], kind[0]
+
+
+def _ranks(found: Sequence[MadeBlock]) -> Any:
+    """Return the place of the kind of each event among all kinds."""
+    kinds = sorted({kind for block in found for kind in block.kinds}, key=_rank_key)
+    places = {kind: place for place, kind in enumerate(kinds)}
+    ranks = []
+    for block in found:
+        mine = np.array([places[kind] for kind in block.kinds])
+        which = block.made.columns[0].data if block.is_several else np.zeros(len(block.made), np.int64)
+        ranks.append(mine[which])
+    return np.concatenate(ranks)
 
 
 def _in_step(several: Sequence[DerivedEvents], moments: Sequence[Any]) -> bool:

@@ -56,7 +56,7 @@ def encode_made(
 ) -> pa.RecordBatch:
     """Return derived events of one kind, which is asked for, as rows; `labels` are those of the rules by number."""
     names = [name for name, _ in output.columns]
-    cells = made_cells(kind, made, output, labels, names)
+    cells = made_cells(kind, made, output, dict(output.kinds)[kind], labels, names)
     if ids is not None:
         cells[CONTRIBUTORS] = ids.of_made(made.numbers, len(made))
     cells[EVENT] = pa.repeat(pa.scalar(kind[0], pa.string()), len(made))
@@ -79,8 +79,8 @@ def made_raws(kind: Named, made: DerivedEvents, labels: Sequence[str]) -> list[t
 
 
 def made_cells(
-    kind: Named, made: DerivedEvents, output: Output, labels: Sequence[str], wanted: Collection[str],
-    times: dict[int, Any] | None = None,
+    kind: Named, made: DerivedEvents, output: Output, fields: Sequence[Field], labels: Sequence[str],
+    wanted: Collection[str], times: dict[int, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the columns of results that derived events have, but for the names of their kind and rule.
 
@@ -94,7 +94,7 @@ def made_cells(
         cells[name] = known[id(moment)]
     if output.envelope:
         cells[ARGS] = _args(kind, made, labels)
-    for place, field in enumerate(dict(output.kinds)[kind]):
+    for place, field in enumerate(fields):
         cell = _cell(made.columns[place], field, output)
         if cell is None:
             cell = attribute(made_events(kind, made, labels), place, field, output.arrow(field.spark))
