@@ -177,12 +177,15 @@ class Made:
     def add(self, raw: Raw, arity: int) -> bool:
         """Note a further event of this stamp; tell whether it is new. One of few is compared with each."""
         if self.seen_at != self.stamp:
-            several = self.first if type(self.first) is list else [self.first]
+            several = self.first
+            if type(several) is tuple:
+                if not (arity and several[3] != raw[3]) and _are_one(several, raw, arity):
+                    return False
+                self.first = [several, raw]
+                return True
             if len(several) <= FEW:
-                start, end = raw[1], 3 + arity
-                values = raw[3:end]
                 for other in several:
-                    if other[1] == start and other[3:end] == values:
+                    if not (arity and other[3] != raw[3]) and _are_one(other, raw, arity):
                         return False
                 self.first = [*several, raw]
                 return True
@@ -215,6 +218,11 @@ class Made:
         self.stamp, self.seen_at, self.seen = found[0][0], found[0][0], seen
         sort_round(new)
         return new
+
+
+def _are_one(event: Raw, other: Raw, arity: int) -> bool:
+    """Tell whether two events of one end are one: of equal start and attributes."""
+    return bool(event[1] == other[1] and event[3 : 3 + arity] == other[3 : 3 + arity])
 
 
 class Numbering:
