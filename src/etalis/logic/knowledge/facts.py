@@ -47,6 +47,9 @@ def changing(database: Database, changes: Sequence[tuple[str, bool]]) -> Callabl
             if relation.died:
                 numbers = [number for number in numbers if number not in relation.died]
             if not known:
+                if len(numbers) == 1:
+                    predicate.erase_row(relation, numbers[0])
+                    continue
                 for number in numbers:
                     predicate.erase(RowHandle(relation, number))
             elif not numbers:
