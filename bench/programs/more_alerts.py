@@ -118,7 +118,8 @@ def zone_loop(rows: list[Row]) -> list[Match]:
 ZONES = Case(
     "zones",
     ":- event(enter(p: string, z: string)). :- event(leave(p: string, z: string)).\n"
-    ":- event(pulse(p: string, r: int)).\n:- knowledge enter/2 - leave/2.\nstrain(P, Z, R) <- pulse(P, R) where (R > 120, enter(P, Z)).",
+    ":- event(pulse(p: string, r: int)).\n:- knowledge enter/2 - leave/2.\n"
+    "strain(P, Z, R) <- pulse(P, R) where (R > 120, enter(P, Z)).",
     "unrestricted",
     zone_rows,
     zone_loop,

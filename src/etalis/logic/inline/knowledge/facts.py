@@ -33,7 +33,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FactSearch:
+class FactsByKey:
     """A function from values at some positions of a predicate to the facts with them."""
 
     predicate: Predicate

@@ -13,7 +13,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from etalis.logic.inline.knowledge.facts import Budget, FactSearch
+from etalis.logic.inline.knowledge.facts import Budget, FactsByKey
 from etalis.logic.inline.knowledge.purity import pure_clauses
 from etalis.logic.inline.knowledge.unfold import calls, has_inner_cut
 from etalis.logic.inline.scope import Compilation, TooLargeError
@@ -56,7 +56,7 @@ class RecursiveGoal:
         self.weight = 1  # how many times as much as a budget reckons with the solver may do for a candidate
         self.run: Callable[[Any], Rows] | None = None
         self.kept: dict[Any, tuple[Rows, int]] = {}
-        self.entered: list[FactSearch] | None = None  # one of these finds something, or there is no solution
+        self.entered: list[FactsByKey] | None = None  # one of these finds something, or there is no solution
         self.indexes: list[Container[Any]] | None = None  # what they find something for
         self.call = self._calling()
 
@@ -185,7 +185,7 @@ class RecursiveGoals:
         return ask
 
 
-def _entered(steps: Steps, shared: Compilation) -> list[FactSearch] | None:
+def _entered(steps: Steps, shared: Compilation) -> list[FactsByKey] | None:
     """Return searches for facts by the one known argument that begin all alternatives; None where others do."""
     first = steps[0] if steps else None
     if isinstance(first, ForkStep):
@@ -195,4 +195,4 @@ def _entered(steps: Steps, shared: Compilation) -> list[FactSearch] | None:
         return None if None in branches else list(several.values())
     call = _BY_KEY.fullmatch(first.candidates) if isinstance(first, LoopStep) else None
     search = shared.objects[int(call[1])] if call is not None else None
-    return [search] if isinstance(search, FactSearch) else None
+    return [search] if isinstance(search, FactsByKey) else None
