@@ -5,6 +5,7 @@ from __future__ import annotations
 from programs.cards import CARDS
 from programs.case import Case
 from programs.joins import JOINS, RULES
+from programs.more_alerts import ALERTS
 from programs.more_facts import FACTS
 from programs.more_flows import FLOWS
 from programs.more_networks import NETWORKS
@@ -21,6 +22,6 @@ from programs.trades import TRADES
 
 USUAL: dict[str, Case] = CARDS | TRADES | THINGS | JOINS | RULES
 MORE: dict[str, Case] = (
-    PAYMENTS | PRICES | USERS | NETWORKS | SENSORS | ORDERS | WATCHES | FLOWS | TABLES | FACTS | SERVICES
+    ALERTS | PAYMENTS | PRICES | USERS | NETWORKS | SENSORS | ORDERS | WATCHES | FLOWS | TABLES | FACTS | SERVICES
 )
 CASES: dict[str, Case] = USUAL | MORE

@@ -89,3 +89,47 @@ def test_closures_are_those_of_a_search(kind: str, tabled: bool, steps: list[Ste
     stream = [Event.make(name, (x, y), at * MICROSECONDS, at * MICROSECONDS) for at, (name, x, y) in enumerate(steps)]
     assert told(semantics.run(parse(text(kind, tabled=tabled)), stream, policy="unrestricted")) == wanted
     assert not engine.errors
+
+
+REACHED = """
+    :- knowledge road/2 - closed/2, rail/2 - ended/2.
+    reach(X, Y) :- road(X, Y).
+    reach(X, Y) :- rail(X, Y).
+    reach(X, Z) :- road(X, Y), reach(Y, Z).
+    reach(X, Z) :- rail(X, Y), reach(Y, Z).
+    below(X, Y) :- road(Y, X).
+    below(X, Z) :- road(Y, X), below(Y, Z).
+    to(X, Z) <- ask(X, _) event_multiply reach(X, Z).
+    up(Y, Z) <- ask(_, Y) event_multiply below(Y, Z).
+    met(X, Y) <- ask(X, Y) where reach(X, Y).
+    """
+TRAVELS = st.lists(
+    st.tuples(st.sampled_from(("road", "rail", "road", "rail", "closed", "ended", "ask")), NODES, NODES), max_size=30
+)
+
+
+@lru_cache
+def reaching() -> etalis.Program:
+    return etalis.compile(REACHED)
+
+
+@by_day(2)
+@given(TRAVELS)
+def test_hierarchies_that_change_are_those_of_a_search(steps: list[Step]) -> None:
+    links: dict[str, set[tuple[int, int]]] = {"road": set(), "rail": set()}
+    wanted: list[tuple[object, ...]] = []
+    steps = [(kind, x, y if kind == "ask" or y > x else x + 1 + y) for kind, x, y in steps]  # no cycles
+    for at, (kind, x, y) in enumerate(steps):
+        match kind:
+            case "road" | "rail":
+                links[kind].add((x, y))
+            case "closed" | "ended":
+                links["road" if kind == "closed" else "rail"].discard((x, y))
+            case _:
+                both = links["road"] | links["rail"]
+                wanted.extend(("to", x, z, at) for z in reached(both, x))
+                wanted.extend(("up", y, z, at) for z in reached({(b, a) for a, b in links["road"]}, y))
+                wanted.extend(("met", x, y, at) for z in reached(both, x) if z == y)
+    engine = reaching().engine(policy="unrestricted")
+    assert told(list(engine.run((*step, at) for at, step in enumerate(steps)))) == sorted(wanted, key=str)
+    assert not engine.errors

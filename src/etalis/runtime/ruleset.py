@@ -32,6 +32,7 @@ from etalis.plan.strata import find_levels, find_stages
 from etalis.plan.types import Typing, types_event_at_a_time
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.conditions import Conditions
+from etalis.runtime.codegen.deadlines.timer import have_own_lanes
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
 from etalis.runtime.codegen.rule_code import RuleCode
@@ -233,6 +234,8 @@ class RuleSet:
         base.joint, base.corrects = self.settings.joint_arrivals, self.settings.corrects
         if self.settings.justification_limit is not None:
             base.told = self.settings.justification_limit
+        whole = not base.corrects and not raises_later(self.program.tree)
+        self.state.timers.give_own(whole and have_own_lanes(self.wiring.entries, planned_heads))
         self.compiler = Compiler(base)
         self.processors = self.compiler.processors()
         self.ticks = self.compile_ticks(self.wiring.leaves)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from heapq import heappush
-from operator import lt
+from operator import itemgetter, lt
 from types import CellType
 from typing import Any
 
@@ -138,6 +138,8 @@ class State:
 
 
 FEW = 4
+SEVERAL = 8  # events that are worth a look at how they differ, before they are sorted
+_START, _FIRST = itemgetter(1), itemgetter(3)
 MOST_ROUNDS = 24  # that one function follows
 
 
@@ -177,12 +179,15 @@ class Made:
     def add(self, raw: Raw, arity: int) -> bool:
         """Note a further event of this stamp; tell whether it is new. One of few is compared with each."""
         if self.seen_at != self.stamp:
-            several = self.first if type(self.first) is list else [self.first]
+            several = self.first
+            if type(several) is tuple:
+                if not (arity and several[3] != raw[3]) and _are_one(several, raw, arity):
+                    return False
+                self.first = [several, raw]
+                return True
             if len(several) <= FEW:
-                start, end = raw[1], 3 + arity
-                values = raw[3:end]
                 for other in several:
-                    if other[1] == start and other[3:end] == values:
+                    if not (arity and other[3] != raw[3]) and _are_one(other, raw, arity):
                         return False
                 self.first = [*several, raw]
                 return True
@@ -203,7 +208,7 @@ class Made:
 
     def note_several(self, found: list[Raw], arity: int) -> list[Raw]:
         """Note events of one end; return those that are new, in order."""
-        if self.stamp != found[0][0] and _sort_plainly(found):
+        if self.stamp != found[0][0] and (_sort_by_first(found, arity) or _sort_plainly(found)):
             self.stamp, self.first = found[0][0], found
             return found
         seen, new = self.identities(arity) if self.stamp == found[0][0] else set(), []
@@ -215,6 +220,11 @@ class Made:
         self.stamp, self.seen_at, self.seen = found[0][0], found[0][0], seen
         sort_round(new)
         return new
+
+
+def _are_one(event: Raw, other: Raw, arity: int) -> bool:
+    """Tell whether two events of one end are one: of equal start and attributes."""
+    return bool(event[1] == other[1] and event[3 : 3 + arity] == other[3 : 3 + arity])
 
 
 class Numbering:
@@ -303,6 +313,21 @@ def _sort_plainly(batch: list[Raw]) -> bool:
             batch.sort(key=_without_rope)
             compared = list(map(_without_rope, batch))
         return all(map(lt, compared, compared[1:]))
+    except TypeError:
+        return False
+
+
+def _sort_by_first(batch: list[Raw], arity: int) -> bool:
+    """Sort events of one kind and end by their first attribute; tell whether that is how they are to be sorted.
+
+    It is, where it tells all of one start apart: less is compared than of whole events.
+    """
+    if not arity or len(batch) < SEVERAL or batch[0][3] == batch[-1][3] or len(set(map(_START, batch))) > 1:
+        return False
+    try:
+        batch.sort(key=_FIRST)
+        firsts = list(map(_FIRST, batch))
+        return all(map(lt, firsts, firsts[1:]))
     except TypeError:
         return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 import etalis
 from etalis.errors import LimitError
+from etalis.runtime import ruleset
+from etalis.runtime.deadlines.timers import MOST_LANES
 from etalis.runtime.operators.blockers import Blockers, LatestBlockers
 from etalis.temporal.interval import MICROSECONDS
 
@@ -71,6 +74,66 @@ def test_what_is_due_at_once_counts_for_the_event_that_it_precedes(text: str) ->
         engine.push("a", number, at=0)
     with pytest.raises(LimitError, match="one input caused more than 5 events"):
         engine.push("a", 9, at=100)
+
+
+MANY = """
+    one(X) <- a(X) seq (not b(X) within 10).
+    two(X, N) <- a(X) seq (not a(N) within 10) where N = X.
+    before(X) <- b(X) seq (not a(X) within 4).
+    three(X) <- one(X) seq (not before(X) within 10).
+    exceptionAlarm(rings(X), 10) <- a(X).
+    exceptionAlarm(rings(X), 4) <- b(X).
+    both(X) <- rings(X) seq (not one(X) within 4).
+"""
+
+
+@pytest.mark.parametrize("text", [WATCHES, MANY])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_due_together_comes_in_one_order_wherever_it_stands(
+    text: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, program = random.Random(seed), etalis.compile(text)
+    times = sorted(rng.randrange(120) for _ in range(200))
+    stream = [(rng.choice("ab"), rng.randrange(4), at) for at in times]
+    found = []
+    for own in (True, False):
+        if not own:
+            monkeypatch.setattr(ruleset, "have_own_lanes", lambda *_: False)
+        ran, pushed = program.engine(policy="unrestricted"), program.engine(policy="unrestricted")
+        assert bool(ran.core.state.timers.own) == own
+        found.append(shown([*ran.run(stream), *ran.close()]))
+        each = [match for name, value, at in stream for match in pushed.push(name, value, at=at)]
+        assert shown([*each, *pushed.close()]) == found[-1]
+    assert found[0] == found[1]
+    assert len(found[0]) > 50
+
+
+def test_lanes_of_rules_that_are_gone_are_used_no_more() -> None:
+    engine = etalis.compile("kept(X) <- a(X) seq (not b(X) within 10).").engine()
+    for number in range(3 * MOST_LANES):
+        engine.insert_rule(f"r{number} rule: r{number}(X) <- a(X) seq (not b(X) within {number + 2}).")
+        engine.push("a", number, at=100 * number)
+        engine.delete_rule(f"r{number}")
+        assert shown(engine.push("b", -1, at=100 * number + 50)) == [
+            f"kept({number}) [{100 * number}, {100 * number + 10}]"
+        ]
+    timers = engine.core.state.timers
+    assert len(timers.own) <= MOST_LANES
+    assert not timers
+
+
+def test_what_waits_in_lanes_goes_on_waiting_where_there_are_no_more_such_lanes() -> None:
+    engine = etalis.compile("kept(X) <- a(X) seq (not b(X) within 10).").engine(policy="unrestricted")
+    engine.push("a", 1, at=0)
+    engine.insert_rule("r rule: r(X) <- a(X) and? b(X) within 5.")
+    engine.insert_rule("s rule: exceptionAlarm(s(X), X) <- a(X).")
+    engine.push("a", 2, at=1)
+    assert sorted(shown(engine.push("c", at=50))) == [
+        "kept(1) [0, 10]",
+        "kept(2) [1, 11]",
+        "r(2) [1, 6]",
+        "s(2) [3, 3]",
+    ]
 
 
 def test_rules_that_go_take_their_deadlines_along() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import etalis
 from etalis.errors import LimitError
+from etalis.temporal.event import sort_key
 
 STEPS = """
     step(A, B) <- x(A) seq x(B).
@@ -219,3 +220,22 @@ def test_what_a_long_chain_is_made_of_is_known_to_its_end() -> None:
     lines = str(engine.justify(event)).splitlines()
     assert lines[0].startswith("e60(7)")
     assert "e0(7) [1, 1]" in engine.justify(event).to_text(all=True).splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["b", "a", "d", "c", "h", "g", "f", "e"],
+        [3, 1, 2, 8, 7, 6, 5, 4],
+        [3, 1.5, 2, 8, 7, 6, 5, 4.5],
+        [3, "a", 2, 8, "b", 6, 5, 4],
+        [2, 1, 1, 8, 7, 6, 5, 4, 2],
+        [1.0, 1, 2, 8, 7, 6, 5, 4],
+    ],
+)
+def test_many_events_of_one_cause_come_in_the_order_of_their_attributes(values: list[object]) -> None:
+    program = etalis.compile("r(X, Y) <- a(Y) event_multiply p(X). s(Y, X) <- a(Y) event_multiply p(X).")
+    program.load_facts("p", [(value,) for value in values])
+    found = program.engine().push("a", 1, at=0)
+    by_key = sorted(set(found), key=lambda event: (event.name, sort_key(event)))
+    assert list(found) == by_key

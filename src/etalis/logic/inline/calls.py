@@ -11,7 +11,7 @@ from etalis.data.values import Real
 from etalis.logic.inline import numbers, sparql
 from etalis.logic.inline.ground.modes import Mode
 from etalis.logic.inline.ground.predicates import PREDICATES, elements, span
-from etalis.logic.inline.knowledge.facts import Budget, find_facts
+from etalis.logic.inline.knowledge.facts import Budget, FactsByKey, find_facts
 from etalis.logic.inline.knowledge.host_calls import calling
 from etalis.logic.inline.knowledge.lookup import Finder
 from etalis.logic.inline.knowledge.recursion import RecursiveGoals
@@ -191,7 +191,7 @@ class PredicateCalls:
         """Loop over the facts that have the arguments known so far."""
         positions = tuple(i for i, arg in enumerate(args) if scope.is_known(arg))
         keys = [scope.value(args[i]).text for i in positions]
-        rows = self.shared.constant(find_facts(predicate, positions, self.budget))
+        rows = self.shared.constant(FactsByKey(predicate, positions, find_facts(predicate, positions, self.budget)))
         inner, row = scope.loop(f"{rows}({keys[0]})" if len(keys) == 1 else f"{rows}(({', '.join(keys)}))")
         for i, arg in enumerate(args):
             if i not in positions:

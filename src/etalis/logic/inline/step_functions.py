@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from etalis.logic.inline.knowledge.facts import FactsByKey
 from etalis.logic.inline.knowledge.recursion import RecursiveCall, RecursiveGoal
 from etalis.logic.inline.scope import Compilation
 from etalis.logic.inline.step_source import row_of, write_body
@@ -41,6 +42,8 @@ class StepFunctions:
                 thing = self._sub_goal(thing)
             elif isinstance(thing, RecursiveCall):
                 self._define(thing.goal)
+                thing = thing.run
+            elif isinstance(thing, FactsByKey):
                 thing = thing.run
             return code.constant(thing)
 

@@ -30,7 +30,9 @@ def changing(database: Database, changes: Sequence[tuple[str, bool]]) -> Callabl
     kept: dict[tuple[str, int], tuple[Predicate, tuple[int, ...]]] = {}
 
     def change(values: tuple[Value, ...]) -> None:
-        is_plain = ATOMIC.issuperset(map(type, values))
+        is_plain = True
+        for value in values:
+            is_plain = is_plain and value.__class__ in ATOMIC
         row = values if is_plain else tuple(map(from_value, values))
         for name, known in changes:
             found = kept.get((name, len(row)))
@@ -45,6 +47,9 @@ def changing(database: Database, changes: Sequence[tuple[str, bool]]) -> Callabl
             if relation.died:
                 numbers = [number for number in numbers if number not in relation.died]
             if not known:
+                if len(numbers) == 1:
+                    predicate.erase_row(relation, numbers[0])
+                    continue
                 for number in numbers:
                     predicate.erase(RowHandle(relation, number))
             elif not numbers:

@@ -90,12 +90,16 @@ class FactRelation:
             self._change()
         number = len(self.rows)
         self.rows.append(row)
+        width = self.arity
         for positions, index in self._indexes.items():
-            key = row[positions[0]] if len(positions) == 1 else _key(row, positions)
-            if key in index:
-                _file(index, key, number)
-            else:
+            key = row if len(positions) == width > 1 else _key(row, positions)
+            held = index.get(key)
+            if held is None:
                 index[key] = number
+            elif isinstance(held, Numbers):
+                held.append(number)
+            else:
+                index[key] = Numbers((held, number))
 
     def shared(self) -> FactRelation:
         """Return a relation of the same rows, which has their indexes with this one until it changes; this must not."""

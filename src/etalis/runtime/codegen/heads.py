@@ -11,18 +11,17 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from etalis.data.values import Value
 from etalis.language import syntax as s
 from etalis.language.ground_terms import variables
 from etalis.plan.bindings import sure as firm
 from etalis.plan.named_attributes import name_attributes
-from etalis.runtime.codegen.conditions import Conditions, to_moment
-from etalis.runtime.codegen.deadlines.timer import write_timer
+from etalis.runtime.codegen.conditions import Conditions
+from etalis.runtime.codegen.deadlines.timer import delay_of, write_timer
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.ropes import shape_of, slots_of
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import build
-from etalis.runtime.deadlines.timers import ALARMS
+from etalis.runtime.deadlines.timers import ALARMS, Lane, OwnLane
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Made, Numbering, Raw, Reported, State, of_kind
 from etalis.runtime.triggers import find_raised, find_reported
@@ -252,17 +251,22 @@ class Heads:
         t2: str,
     ) -> None:
         ring = self.alarm(rule, alarm)
-        after = None if not isinstance(alarm.when, s.Const) else _delay(alarm.kind, alarm.when.value)
+        after = delay_of(alarm)
         if after is not None:
             due = code.fresh("d")
             code(f"{due} = {t2} + {code.constant(after)}")
-            lane = self.state.timers.lane(after, ring.level, ALARMS)
+            lane = self.lane(ring, after)
             payload = f"({''.join(f'{a}, ' for a in args)}{due},)"
             write_timer(code, self.state, lane, due, code.constant(NEVER), ring, 0, payload, is_parted=True)
             return
         when = build(code, alarm.when, names, sure)
         flat = "".join(f", {a}" for a in args)
         code(f"{code.constant(ring.set)}({t2}, {when}{flat})")
+
+    def lane(self, ring: Ring, after: int) -> Lane | OwnLane | None:
+        """Return where the alarms of a rule wait that ring so long after they are set."""
+        own = self.state.timers.own_lane(ring)
+        return own if own is not None else self.state.timers.lane(after, ring.level, ALARMS)
 
     def ring(self, rule: PlannedRule) -> Ring:
         """Return what rings for a rule that sets alarms."""
@@ -281,15 +285,6 @@ class Heads:
             ring.record, ring.derivations = self.record, self.derivations
             self.rings[rule.number] = ring
         return self.rings[rule.number]
-
-
-def _delay(form: str, when: Value) -> int | None:
-    """Return how long after its cause an alarm rings; None where that is an error, or no delay."""
-    try:
-        after = to_moment(when)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return after if form == "after" and after > 0 else None
 
 
 class Ring:
@@ -314,6 +309,15 @@ class Ring:
         due = self.conditions.due(self.form, now, when, self.label)
         if due is not None:
             self.state.schedule(due, NEVER, self, (*values, due))
+
+    @property
+    def alive(self) -> bool:
+        """Whether its rule is still there."""
+        return self.kind.alive
+
+    def moments(self, payload: Raw) -> tuple[int, int]:
+        """Return when an alarm rings; it comes before all that waits."""
+        return payload[-1], NEVER
 
     def awaits(self, payload: Raw) -> bool:
         """An alarm that is set rings."""

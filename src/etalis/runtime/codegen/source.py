@@ -62,6 +62,7 @@ class Code:
         self.pair: Any = None  # the operator whose match with all its parts is being handed on
         self.base = self.depth  # of what is done with every event
         self.groups: dict[tuple[int, str], str] = {}
+        self.held: dict[tuple[int, str], str] = {}  # likewise, of what an event has just been put into
         self.long_running = False
         self.is_entry = False  # what users call for every event: its objects are globals, which a call does not copy
         self.shared: dict[str, CellType] = {}
@@ -104,11 +105,17 @@ class Code:
         """Begin what is done with an event."""
         self.base = self.depth
         self.groups.clear()
+        self.held.clear()
 
     def know_group(self, store: Any, key: str, group: str) -> None:
         """Say that a name holds the group of a key, whoever else asks for it."""
         if self.depth == self.base:
             self.groups[id(store), key] = group
+
+    def know_held(self, store: Any, key: str, held: str) -> None:
+        """Say that a name holds what waits under a key, for who looks there next."""
+        if self.depth == self.base:
+            self.held[id(store), key] = held
 
     def fresh(self, stem: str) -> str:
         """Return a new local name."""

@@ -2,7 +2,8 @@
 
 What is due so long after it was set, of one stage and level, falls due in the order in which it was set: it stands in
 a lane, which generated code appends to. All else is in a heap. Law: a lane is in order of (due, -since, sequence), and
-only grows at its end, by what is set at the present moment.
+only grows at its end, by what is set at the present moment. Where few set timers, each has a lane of its own, which
+holds what was set and nothing else: when that is due, and since when it waits, is told from it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,19 @@ class Owner(Protocol):
 
     def fire(self, payload: Any) -> None:
         """Let it happen."""
+        ...
+
+
+class LaneOwner(Owner, Protocol):
+    """Who may have a lane of its own: what it has set falls due in the order in which it was set."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether its rule is still there."""
+        ...
+
+    def moments(self, payload: Any) -> tuple[int, int]:
+        """Return when what was set falls due, and since when it waits."""
         ...
 
 
@@ -74,15 +88,32 @@ Timer: TypeAlias = tuple[int, int, int, Owner, Any, Tag | None]  # due, -since, 
 Lane: TypeAlias = deque[Timer]
 
 
+class OwnLane(deque[Any]):
+    """What one owner has set, the first due first; of no partition, as nothing is corrected where it is used."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: LaneOwner) -> None:
+        super().__init__()
+        self.owner = owner
+
+    def timer(self, payload: Any) -> Timer:
+        """Return what is set as a timer that stands among others."""
+        due, since = self.owner.moments(payload)
+        return due, -since, self.owner.level << LEVELS, self.owner, payload, None
+
+
 class Timers:
     """All timers of an engine; `due` is when the first falls due."""
 
-    __slots__ = ("_known", "due", "heap", "lanes")
+    __slots__ = ("_known", "due", "gives_own", "heap", "lanes", "own")
 
     def __init__(self) -> None:
         self.due = NEVER
         self.heap: list[Timer] = []  # and lanes: generated code knows them
         self.lanes: list[Lane] = []
+        self.own: list[OwnLane] = []
+        self.gives_own = False
         self._known: dict[tuple[int, int, int], Lane] = {}
 
     def __iter__(self) -> Iterator[Timer]:
@@ -90,9 +121,11 @@ class Timers:
         yield from self.heap
         for lane in self.lanes:
             yield from lane
+        for own in self.own:
+            yield from map(own.timer, own)
 
     def __len__(self) -> int:
-        return len(self.heap) + sum(map(len, self.lanes))
+        return len(self.heap) + sum(map(len, self.lanes)) + sum(map(len, self.own))
 
     def in_order(self) -> list[Timer]:
         """Return all timers, the first due first."""
@@ -106,6 +139,26 @@ class Timers:
             self.lanes.append(found)
         return found
 
+    def give_own(self, whether: bool) -> None:
+        """Say whether owners have lanes of their own from now on; what stands in such lanes goes where it belongs."""
+        self.gives_own = whether
+        if self.own and not whether:
+            timers = list(self)
+            self.own.clear()
+            self.replace(timers)
+
+    def own_lane(self, owner: LaneOwner) -> OwnLane | None:
+        """Return the lane of one owner alone; None where there are none, or too many already."""
+        if not self.gives_own:
+            return None
+        found = next((lane for lane in self.own if lane.owner is owner), None)
+        if found is None:
+            self.own[:] = [lane for lane in self.own if lane or lane.owner.alive]
+        if found is None and len(self.own) < MOST_LANES:
+            found = OwnLane(owner)
+            self.own.append(found)
+        return found
+
     def add(self, timer: Timer) -> None:
         """Set a timer that may be due before others."""
         heappush(self.heap, timer)
@@ -114,11 +167,18 @@ class Timers:
 
     def first(self) -> Timer | None:
         """Return what falls due first."""
-        found = self.heap[0] if self.heap else None
+        return self._first()[0]
+
+    def _first(self) -> tuple[Timer | None, Lane | OwnLane | None]:
+        """Return what falls due first, and the lane where it stands, None for the heap."""
+        found, source = (self.heap[0] if self.heap else None), None
         for lane in self.lanes:
             if lane and (found is None or lane[0] < found):
-                found = lane[0]
-        return found
+                found, source = lane[0], lane
+        for own in self.own:
+            if own and (found is None or _place(own.timer(own[0])) < _place(found)):
+                found, source = own.timer(own[0]), own
+        return found, source
 
     def pop(self) -> Timer:
         """Take out what falls due first."""
@@ -127,12 +187,11 @@ class Timers:
         return found
 
     def _pop(self) -> Timer:
-        heap, source = self.heap, None
-        found = heap[0] if heap else None
-        for lane in self.lanes:
-            if lane and (found is None or lane[0] < found):
-                found, source = lane[0], lane
-        return heappop(heap) if source is None else source.popleft()
+        found, source = self._first()
+        if found is None or source is None:
+            return heappop(self.heap)
+        source.popleft()
+        return found
 
     def pop_step(self) -> list[Timer]:
         """Take out what is due first, of one partition, level, and moment from which on it could be prevented."""
@@ -153,18 +212,22 @@ class Timers:
     def replace(self, timers: Iterable[Timer]) -> None:
         """Let other timers take the place of all."""
         found = sorted(timers, key=_place)
-        for lane in self.lanes:
+        for lane in (*self.lanes, *self.own):
             lane.clear()
         self.heap.clear()
         for timer in found:
-            self._home(timer).append(timer)
+            self._settle(timer)
         self._look()
 
-    def _home(self, timer: Timer) -> Lane | list[Timer]:
-        """Return where a timer stands among others that come in order: the lane of such, or the heap."""
-        due, back, sequence, *_ = timer
+    def _settle(self, timer: Timer) -> None:
+        """Put a timer, of others that come in order, where it stands: the lane of such, or the heap."""
+        due, back, sequence, owner, payload, tag = timer
+        own = next((lane for lane in self.own if lane.owner is owner), None)
+        if own is not None and tag is None and own.timer(payload)[:2] == (due, back):
+            own.append(payload)
+            return
         stage, after = divmod(due + back, STAGE)
-        return self._known.get((after, sequence >> LEVELS, stage), self.heap)
+        self._known.get((after, sequence >> LEVELS, stage), self.heap).append(timer)
 
     def _look(self) -> None:
         first = self.first()

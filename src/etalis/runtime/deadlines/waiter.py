@@ -34,6 +34,10 @@ class Waiter:
         """Return since when a left side waits, as timers tell it: those of later stages come later."""
         return end - self.stage * STAGE
 
+    def moments(self, payload: Payload) -> tuple[int, int]:
+        """Return when a left side is judged, and since when it waits."""
+        return payload[-1] + self.duration, self.since(payload[-1])
+
     def awaits(self, payload: Payload) -> bool:
         """What has blocked a left side is found when that falls due."""
         del payload

@@ -193,20 +193,23 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int, as
 
     Where nothing is consumed, groups may stay lists when one is left, which more will join.
     """
+    popleft, get = fifo.popleft, store.get
     for _ in range(min(most, len(fifo))):
-        first = fifo.popleft()
+        first = popleft()
         end, key = first
         if end >= limit:
             fifo.appendleft(first)
             return
-        group = store.get(key)
+        group = get(key)
+        if group is None:  # used up
+            continue
         if type(group) is tuple:
             if group[-1] < limit:
                 del store[key]
         elif isinstance(group, Newest):
             if group.items[-1][-1] < limit:
                 del store[key]
-        elif group is not None and group[0][-1] < limit:
+        elif group[0][-1] < limit:
             del group[0]
             if not group:
                 del store[key]

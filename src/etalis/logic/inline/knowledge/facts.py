@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from etalis.logic.inline.steps import DeclineError
@@ -29,6 +30,15 @@ class Budget:
         self.used += candidates
         if self.used > self.most:
             raise DeclineError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactsByKey:
+    """A function from values at some positions of a predicate to the facts with them."""
+
+    predicate: Predicate
+    positions: tuple[int, ...]
+    run: Callable[[Any], Sequence[Row]]
 
 
 def find_facts(predicate: Predicate, positions: tuple[int, ...], budget: Budget) -> Callable[[Any], Sequence[Row]]:

@@ -8,15 +8,16 @@ declined. So is a predicate of which any part would be left to the solver.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from etalis.logic.inline.knowledge.facts import Budget
+from etalis.logic.inline.knowledge.facts import Budget, FactsByKey
 from etalis.logic.inline.knowledge.purity import pure_clauses
 from etalis.logic.inline.knowledge.unfold import calls, has_inner_cut
 from etalis.logic.inline.scope import Compilation, TooLargeError
-from etalis.logic.inline.steps import DeclineError, Steps, declines
+from etalis.logic.inline.steps import DeclineError, ForkStep, LoopStep, Steps, declines
 from etalis.logic.machine.database import Database
 from etalis.logic.machine.predicate import Predicate
 
@@ -26,6 +27,7 @@ Compile: TypeAlias = Callable[["RecursiveGoals", Mode], tuple[Compilation, Steps
 Stand: TypeAlias = tuple[Any, str]
 _MOST_KEPT = 500_000  # rows
 _TRIES = 20  # one after the other that are declined, after which a call is left to the solver for good
+_BY_KEY = re.compile(r"_k(\d+)\(_v0\)")  # the search by the only argument that is known
 _GOALS_PER_CANDIDATE = 4  # that a budget reckons with
 
 
@@ -54,13 +56,25 @@ class RecursiveGoal:
         self.weight = 1  # how many times as much as a budget reckons with the solver may do for a candidate
         self.run: Callable[[Any], Rows] | None = None
         self.kept: dict[Any, tuple[Rows, int]] = {}
+        self.entered: list[FactsByKey] | None = None  # one of these finds something, or there is no solution
+        self.indexes: list[Container[Any]] | None = None  # what they find something for
         self.call = self._calling()
 
     def _calling(self) -> Callable[[Any], Rows]:
         """Return the function of the known arguments, bare if it is one; it counts what it does and keeps its rows."""
         kept, meter = self.kept, self.meter
+        nothing: Rows = []
 
         def call(key: Any) -> Rows:
+            if self.indexes is not None:
+                for index in self.indexes:
+                    if key in index:
+                        break
+                else:
+                    meter.used += 1
+                    if meter.used > meter.most:
+                        raise DeclineError
+                    return nothing
             found = kept.get(key)
             if found is None:
                 before = meter.used
@@ -75,6 +89,16 @@ class RecursiveGoal:
             return found[0]
 
         return call
+
+    def begin(self) -> None:
+        """Forget what was kept, and look where something may be found now."""
+        self.kept.clear()
+        self.indexes = None
+        if self.entered is not None:
+            relations = [search.predicate.relation for search in self.entered]
+            if None not in relations:
+                found = zip(relations, self.entered, strict=True)
+                self.indexes = [relation.index(search.positions) for relation, search in found if relation is not None]
 
     def define(self, function: Callable[..., Rows]) -> None:
         """Take the function of the known arguments that the steps are written as."""
@@ -130,6 +154,7 @@ class RecursiveGoals:
             goal.weight = -(-goals // _GOALS_PER_CANDIDATE)
             if declines(goal.steps):
                 raise DeclineError
+            goal.entered = _entered(goal.steps, goal.shared) if len(mode[1]) == 1 else None
         except (DeclineError, TooLargeError):
             self._goals = {each: self._goals[each] for each in before} | {mode: None}
 
@@ -143,7 +168,7 @@ class RecursiveGoals:
                 self._generation, meter.kept = database.generation, 0
                 for each in goals.values():
                     if each is not None:
-                        each.kept.clear()
+                        each.begin()
             nonlocal tries
             if not tries:
                 raise DeclineError
@@ -158,3 +183,16 @@ class RecursiveGoals:
             return rows
 
         return ask
+
+
+def _entered(steps: Steps, shared: Compilation) -> list[FactsByKey] | None:
+    """Return searches for facts by the one known argument that begin all alternatives; None where others do."""
+    first = steps[0] if steps else None
+    if isinstance(first, ForkStep):
+        branches = [_entered(branch, shared) for branch in first.branches]
+        found = [search for branch in branches if branch is not None for search in branch]
+        several = {(id(search.predicate), search.positions): search for search in found}
+        return None if None in branches else list(several.values())
+    call = _BY_KEY.fullmatch(first.candidates) if isinstance(first, LoopStep) else None
+    search = shared.objects[int(call[1])] if call is not None else None
+    return [search] if isinstance(search, FactsByKey) else None

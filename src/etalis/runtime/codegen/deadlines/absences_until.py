@@ -12,7 +12,7 @@ from etalis.runtime.codegen.match_tests import MatchTests
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.rule_code import Names, RuleCode
 from etalis.runtime.codegen.source import Code, tuple_of
-from etalis.runtime.deadlines.timers import Lane
+from etalis.runtime.deadlines.timers import Lane, OwnLane
 from etalis.runtime.deadlines.waiter import Waiter
 
 
@@ -40,16 +40,16 @@ class Deadlines:
             self._built[id(entry)] = kept
         return self._built[id(entry)]
 
-    def lane(self, entry: Wired) -> Lane | None:
+    def lane(self, entry: Wired) -> Lane | OwnLane | None:
         """Return where the left sides of an absence wait, if they need not stand in the heap."""
-        waiter = self.waiter(entry)
-        return self.base.state.timers.lane(waiter.duration, waiter.level, waiter.stage)
+        waiter, timers = self.waiter(entry), self.base.state.timers
+        own = timers.own_lane(waiter)
+        return own if own is not None else timers.lane(waiter.duration, waiter.level, waiter.stage)
 
     def wait(self, code: Code, entry: Wired, names: Names, t1: str, t2: str) -> None:
         """Write that a left side waits until its deadline."""
         waiter, lane = self.waiter(entry), self.lane(entry)
-        due = code.fresh("d")
-        code(f"{due} = {t2} + {code.constant(waiter.duration)}")
+        due = f"{t2} + {code.constant(waiter.duration)}"
         payload = tuple_of([*(names[v] for v in p.children(entry.node)[0].exports), t1, t2])
         write_timer(
             code, self.base.state, lane, due, t2, waiter, waiter.stage, payload, is_parted=self.base.corrects

@@ -2,20 +2,23 @@
 
 All that is due is taken in one loop, in order; what few operators do is written into it. Where nothing follows from the
 matches they are gathered, else they are settled step by step. Law: what is due at one moment since one moment is one
-step, of which the matches are one round; within a step what falls due decides nothing about the rest of it.
+step, of which the matches are one round; within a step what falls due decides nothing about the rest of it. Where all
+have lanes of their own, which is the first of two that are due together is known before: who waits less long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from heapq import heappop
-from typing import Any
+from typing import Any, NamedTuple
 
 from etalis.language import syntax as s
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.fast_path.matches import EventOffer
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.source import Code
+from etalis.runtime.deadlines.timers import ALARMS, STAGE, OwnLane
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import NEVER, Raw, sort_round
@@ -35,7 +38,19 @@ def write_lapse(rules: RuleSet, run_loop: RunLoop, offer: EventOffer) -> Callabl
     told = rules.numbered or rules.reacts or rules.record is not None
     gathers = not told and all(_is_reported(rules, offer, e) for e in entries)
     gathers = gathers and all(rules.heads.is_lone(rule) and _is_plain(offer, rule) for rule in alarms)
-    return Lapse(rules, run_loop, entries, alarms, gathers=gathers).write()
+    if not rules.state.timers.own:
+        return Lapse(rules, run_loop, entries, alarms, gathers=gathers).write()
+    lapse = LaneLapse(rules, run_loop, entries, alarms, gathers=gathers)
+    return lapse.write() if len(lapse.lanes_of) == len(entries) + len(alarms) else run_loop.reach_now
+
+
+class LaneOfOwner(NamedTuple):
+    """A lane, how long behind the last of what it holds that is due, and for whom; of those due together by `order`."""
+
+    order: int
+    after: int
+    lane: OwnLane
+    whose: Wired | PlannedRule
 
 
 class Lapse:
@@ -55,34 +70,18 @@ class Lapse:
         self.heap = self.code.constant(self.timers.heap)
         self.general = f"{self.code.constant(run_loop.reach_now)}(t)"
         self.reported = f"{self.code.constant(run_loop.report)}(found)"
+        self.other_step = "ends != due or back != since"
 
     def write(self) -> Callable[[int], Any]:
         """Return the function."""
-        code, known = self.code, f"len({self.code.constant(self.timers.lanes)}) == {len(self.lanes)}"
-        with code.block(f"if not ({known}{f' and not {self.heap}' if self._is_simple else ''}):"):
+        code = self.code
+        with code.block(f"if {self._strange()}:"):
             code(f"return {self.general}")
-        code.add(["found = []", "due = since = None"])
+        code.add(["found = []", "due = since = back = None"])
         code("begin = 0" if self.gathers else f"{code.constant(self.run_loop)}.made = 0")
         code.add([f"{code.constant(self.run_loop)}.moment = None"] if self.rules.reacts else [])
         with code.block("while True:"):
-            source = self._write_first()
-            if not self.gathers:
-                self._write_settling()
-            with code.block("if ends >= t:"):
-                code("break")
-            code.collects = "found" if self.gathers else None
-            for entry in self.entries:
-                with code.block(f"if whose is {code.constant(self._owner(entry))}:"):
-                    self._write_pop(source)
-                    self._write_due(entry)
-                    code("continue")
-            for rule in self.alarms:
-                with code.block(f"if whose is {code.constant(self.rules.heads.ring(rule))}:"):
-                    self._write_pop(source)
-                    self._write_step()
-                    self.rules.heads.write_due(code, rule, "place", "ends")
-                    code("continue")
-            self._write_other(source)
+            self._write_loop()
         code(f"{code.constant(self.timers)}.due = ends")
         with code.block("if not found:"):
             code("return ()")
@@ -91,6 +90,32 @@ class Lapse:
         self._write_end_of_step()
         code(f"return {self.reported}")
         return self.compiler.base.finish(code, "lapse")
+
+    def _strange(self) -> str:
+        """Return the test that timers stand where this does not look."""
+        known = f"len({self.code.constant(self.timers.lanes)}) != {len(self.lanes)}"
+        return f"{known} or {self.code.constant(self.timers.own)}{f' or {self.heap}' if self._is_simple else ''}"
+
+    def _write_loop(self) -> None:
+        """Write what is done with what is due first."""
+        code, source = self.code, self._write_first()
+        if not self.gathers:
+            self._write_settling()
+        with code.block("if ends >= t:"):
+            code("break")
+        code.collects = "found" if self.gathers else None
+        for entry in self.entries:
+            with code.block(f"if whose is {code.constant(self._owner(entry))}:"):
+                self._write_pop(f"{source}.popleft()")
+                self._write_due(entry)
+                code("continue")
+        for rule in self.alarms:
+            with code.block(f"if whose is {code.constant(self.rules.heads.ring(rule))}:"):
+                self._write_pop(f"{source}.popleft()")
+                self._write_step()
+                self.rules.heads.write_due(code, rule, "place", "ends")
+                code("continue")
+        self._write_other(source)
 
     @property
     def _is_simple(self) -> bool:
@@ -125,14 +150,14 @@ class Lapse:
         code, state = self.code, self.rules.state
         left = [code.constant(state.queue)]
         left += [code.constant(state.reacting), code.constant(state.steps)] if self.rules.reacts else []
-        with code.block(f"if ({' or '.join(left)}) and (ends != due or back != since):"):
+        with code.block(f"if ({' or '.join(left)}) and ({self.other_step}):"):
             code(f"{code.constant(self.run_loop.settle_due)}(found)")
             code("continue")
 
-    def _write_pop(self, source: str) -> None:
+    def _write_pop(self, taken: str) -> None:
         """Write that what is due first is taken out, and that time reaches its moment, where that is seen."""
         code, clock = self.code, f"{self.code.constant(self.rules.state)}.clock"
-        code(f"{source}.popleft()")
+        code(taken)
         if self.rules.watched or not self.gathers:
             code(f"if {clock} < ends: {clock} = ends")
 
@@ -155,7 +180,7 @@ class Lapse:
             code(f"{code.constant(self.timers)}.due = ends")
             code(f"return ({self.reported} + {self.general}) if found else {self.general}")
             return
-        self._write_pop(source)
+        self._write_pop(f"{source}.popleft()")
         with code.block("if whose.stands(place):"):
             self._write_step()
             code("whose.fire(place)")
@@ -163,7 +188,7 @@ class Lapse:
     def _write_step(self) -> None:
         """Write what comes before a match: the end of the step before, if it is of another one."""
         code = self.code
-        with code.block("if back != since or ends != due:"):
+        with code.block(f"if {self.other_step}:"):
             self._write_end_of_step()
             code.add(["(due, since) = (ends, back)", *(["begin = count"] if self.gathers else [])])
         if self.rules.numbered:
@@ -178,6 +203,72 @@ class Lapse:
                 code(f"{code.constant(_sort_step)}(found, begin)")
             with code.block(f"if count > {code.constant(self.run_loop.most)}:"):
                 code(self.reported)
+
+
+class LaneLapse(Lapse):
+    """The same loop where everybody has a lane of its own, of which the first in order of waiting comes first."""
+
+    def __init__(
+        self, rules: RuleSet, run_loop: RunLoop, entries: list[Wired], alarms: list[PlannedRule], *, gathers: bool
+    ) -> None:
+        super().__init__(rules, run_loop, entries, alarms, gathers=gathers)
+        self.lanes_of = self._find_lanes()
+        if len(self.lanes_of) == 1:
+            self.other_step = "ends != due"
+
+    def _find_lanes(self) -> list[LaneOfOwner]:
+        """Return the lanes of entries and alarms, in the order in which they have what is due together."""
+        lanes = {id(lane.owner): lane for lane in self.timers.own}
+        found = []
+        for entry in [each for each in self.entries if isinstance(each.node, p.Deadline)]:
+            waiter = self.compiler.deadlines.waiter(entry)
+            order = waiter.duration + waiter.stage * STAGE
+            found += [LaneOfOwner(order, waiter.duration, lanes[id(waiter)], entry)] if id(waiter) in lanes else []
+        for rule in self.alarms:
+            ring = self.rules.heads.ring(rule)
+            found += [LaneOfOwner(ALARMS, 0, lanes[id(ring)], rule)] if id(ring) in lanes else []
+        return sorted(found, key=lambda lane: lane.order)
+
+    def _strange(self) -> str:
+        lanes, own = map(self.code.constant, (self.timers.lanes, self.timers.own))
+        return f"{self.heap} or {lanes} or len({own}) != {len(self.timers.own)}"
+
+    def _write_loop(self) -> None:
+        code = self.code
+        self._write_first()
+        if not self.gathers:
+            self._write_settling()
+        with code.block("if ends >= t:"):
+            code("break")
+        code.collects = "found" if self.gathers else None
+        for number, each in enumerate(self.lanes_of):
+            around = code.block(f"if which == {number}:") if len(self.lanes_of) > 1 else nullcontext()
+            with around:
+                self._write_pop(f"place = {code.constant(each.lane)}.popleft()")
+                if isinstance(each.whose, Wired):
+                    self._write_due(each.whose)
+                else:
+                    self._write_step()
+                    self.rules.heads.write_due(code, each.whose, "place", "ends")
+                code("continue")
+
+    def _write_first(self) -> str:
+        """Write when what is first is due, and in `back` what tells those that wait since one moment from others."""
+        code, never = self.code, self.code.constant(NEVER)
+        first, *others = self.lanes_of
+        lane = code.constant(first.lane)
+        code(f"ends = {self._due(first)} if {lane} else {never}")
+        code.add(["which = 0", f"back = {code.constant(first.order)}"] if others else [])
+        for number, each in enumerate(others, 1):
+            with code.block(f"if {code.constant(each.lane)}:"):
+                code(f"d = {self._due(each)}")
+                code(f"if d < ends: ends = d; which = {number}; back = {code.constant(each.order)}")
+        return lane
+
+    def _due(self, each: LaneOfOwner) -> str:
+        """Return when what is first in a lane is due."""
+        after = f" + {self.code.constant(each.after)}" if each.after else ""
+        return f"{self.code.constant(each.lane)}[0][-1]{after}"
 
 
 class HeapSource:

@@ -90,9 +90,13 @@ class OnePartner:
     def _try_held(self, y: str, condition: str) -> None:
         """Test the newest and, for the event that replaced them, the older ones of the key."""
         code = self.code
+        current = f"{code.constant(self.probe.parts.base.state)}.current"
+        if self._is_behind:
+            code(f"{y} = {y}.items[0 if {y}.event == {current} else -1]")
+            self._try_only(y, condition)
+            return
         held = code.fresh("g")
         code(f"{held} = {y}")
-        current = f"{code.constant(self.probe.parts.base.state)}.current"
         several = f"{held}.items[::-1] if {held}.event == {current} else {held}.items[-1:]"
         with code.block(f"for {y} in {f'{held}.candidates({current})' if self.probe.keys.gathers else several}:"):
             code(self.pair.unpack(y))
@@ -100,6 +104,13 @@ class OnePartner:
                 code("break")
         with code.block("else:"):
             code(f"{y} = None")
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether a partner has ended before what arrives began, which none has that the same event brought."""
+        behind = ("a2", "<", "b1") in self.probe.node.relation.comparisons
+        consumes = self.probe.node.policy.consume
+        return behind and self.probe.place == 1 and not self.probe.keys.gathers and not consumes
 
     def _try_several(self, y: str, condition: str) -> None:
         """Test the instances of a group from the end that the policy prefers."""

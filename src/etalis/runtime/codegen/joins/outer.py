@@ -67,8 +67,7 @@ class OuterJoins:
         unmatched, state = self.unmatched(entry), self.base.state
         due = t2
         if unmatched.window is not None:
-            due = code.fresh("d")
-            code(f"{due} = {t1} + {code.constant(unmatched.window)}")
+            due = f"{t1} + {code.constant(unmatched.window)}"
         since = t1 if unmatched.by_start else t2
         lane = unmatched.lane() if t1 == t2 else None
         write_timer(

@@ -72,7 +72,11 @@ class Probe:
         return self.pair.passing(self.keys, self.at)
 
     def find(self, group: str) -> None:
-        """Write that the group of the partners is found."""
+        """Write that the group of the partners is found, unless the event has just been put into it."""
+        known = self.code.held.pop((id(self.store), self.key), "")
+        if known and self.keys.fact is None and not self.keys.is_loose:
+            self.code(f"{group} = {known}")
+            return
         database = self.parts.base.conditions.solver.database
         seldom = waits_as_instant(self.node.relation, 1 - self.place) and self.unmatched is None
         self.keys.find(

@@ -79,7 +79,9 @@ class Storing:
         if place == 0 and node.relation.sequential:
             once = groups.Once.among(self.stores.columns(entry, place))
         if self.base.meets_itself(entry):
-            self._put_newest_for(code, where, key, instance, once, is_instant=t1 == t2)
+            held = self._put_newest_for(code, where, key, instance, once, t2, is_instant=t1 == t2)
+            if held:
+                code.know_held(self.stores.side(entry, place), key, held)
         elif once is not None:
             put_once = code.constant(groups.put_newest_once if newest else groups.put_once)
             stored = code.fresh("h") if is_told else ""
@@ -100,23 +102,28 @@ class Storing:
         return ""
 
     def _put_newest_for(
-        self, code: Code, where: str, key: str, instance: str, once: groups.Once | None, *, is_instant: bool
-    ) -> None:  # fmt: skip
-        """Write that an instance is the newest of its key; what it replaces stays in sight of the event it is of."""
+        self, code: Code, where: str, key: str, instance: str, once: groups.Once | None, t2: str, *, is_instant: bool
+    ) -> str:  # fmt: skip
+        """Write that an instance is the newest of its key; what it replaces stays in sight of the event it is of.
+
+        Return the name that then holds the group, if one does.
+        """
         event = f"{code.constant(self.base.state)}.current"
         put = f"{code.constant(groups.put_newest_for)}({where}, {key}, {instance}, {event}, {code.constant(once)})"
-        if once is not None or not is_instant:
+        if once is not None:
             code(put)
-            return
+            return ""
         held = code.fresh("h")
+        last = "" if is_instant else f" and {held}.items[-1][-1] < {t2}"  # nothing that waits ends after an instant
         code(f"{held} = {where}.get({key})")
         with code.block(f"if {held} is None:"):
-            code(f"{where}[{key}] = {code.constant(groups.Newest)}({event}, {instance})")
-        with code.block(f"elif {held}.event != {event}:"):  # nothing that waits ends after an instant
+            code(f"{held} = {where}[{key}] = {code.constant(groups.Newest)}({event}, {instance})")
+        with code.block(f"elif {held}.event != {event}{last}:"):
             code(f"{held}.items = [{held}.items[-1], {instance}]")
             code(f"{held}.event = {event}")
         with code.block("else:"):
             code(put)
+        return held
 
     def _add(self, code: Code, where: str, group: str, key: str, instance: str, t1: str, t2: str) -> None:
         """Write that an instance is the last of its group, or put where it belongs."""
