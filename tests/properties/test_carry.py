@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from types import NoneType
 from typing import Any
 from unittest.mock import patch
 
@@ -214,5 +213,9 @@ def waiting(store: Any) -> Counter[tuple[Any, Any]]:
 def held(group: Any) -> list[Any]:
     """Return the instances that wait under a key."""
     found = group.items[-1:] if isinstance(group, Newest) else members(group)
-    told = {Token: "token", NoneType: "null"}  # what is unbound is null to the head, and nobody else asks
-    return [tuple(told.get(type(x), x) for x in instance) for instance in found]
+    return [tuple(map(told, instance)) for instance in found]
+
+
+def told(value: Any) -> Any:
+    """Return a value as any engine has it: what is unbound is null to the head, and nobody else asks."""
+    return "token" if isinstance(value, Token) else "null" if value is None else value
