@@ -190,12 +190,13 @@ def counted(operator: Any, now: int) -> Iterator[tuple[Any, ...]]:
                     yield key, run.start, run.end, run.number
         return
     since = None if operator.keep is None else now - operator.keep
+    counts = operator.policy.restricts  # else they say that a match waits already, which what follows knows, too
     for key, lefts in operator.lefts.groups.items():
         assert lefts == sorted(lefts, key=lambda left: (left.end, left.start))
         for left in lefts:
             if left.token.alive and (since is None or left.start >= since):
                 values = tuple("token" if isinstance(x, Token) else x for x in left.values)
-                yield key, values, left.start, left.end, repr(left.counts)
+                yield key, values, left.start, left.end, repr(left.counts if counts else {})
 
 
 def rank(instance: Any) -> tuple[int, int]:

@@ -311,3 +311,16 @@ def test_rules_that_run_apart_hide_no_other() -> None:
     assert {"late", "calm", "e1", "e3"} < {row[0] for row in expected}
     assert detected(other, stream[:1]) == []
     assert pushed(other, stream[1:]) == expected
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_rows_of_rules_that_have_no_columns_are_those_pushed(policy: str) -> None:
+    asked = "calm(Id, W) <- (order(Id, _) seq sent(Id, W)) cnot (sent(Id, X) where X > W).\n"  # of blocker and match
+    program = etalis.compile(TEXT[: TEXT.index("late")] + asked)
+    stream = [*rows(200, 3), ("sent", 3, 1.0, 5)]  # the last one comes too late
+    one, other = (program.engine(policy=policy) for _ in range(2))
+    expected = pushed(one, stream)
+    assert expected
+    assert other.explain(table(stream), time="at", event="event").startswith("event at a time: rule 1")
+    assert detected(other, stream, batch=64) == expected
+    assert other.dead_letter_count == one.dead_letter_count == 1
