@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from types import NoneType
 from typing import Any
 from unittest.mock import patch
 
@@ -191,12 +190,13 @@ def counted(operator: Any, now: int) -> Iterator[tuple[Any, ...]]:
                     yield key, run.start, run.end, run.number
         return
     since = None if operator.keep is None else now - operator.keep
+    counts = operator.policy.restricts  # else they say that a match waits already, which what follows knows, too
     for key, lefts in operator.lefts.groups.items():
         assert lefts == sorted(lefts, key=lambda left: (left.end, left.start))
         for left in lefts:
             if left.token.alive and (since is None or left.start >= since):
                 values = tuple("token" if isinstance(x, Token) else x for x in left.values)
-                yield key, values, left.start, left.end, repr(left.counts)
+                yield key, values, left.start, left.end, repr(left.counts if counts else {})
 
 
 def rank(instance: Any) -> tuple[int, int]:
@@ -214,5 +214,9 @@ def waiting(store: Any) -> Counter[tuple[Any, Any]]:
 def held(group: Any) -> list[Any]:
     """Return the instances that wait under a key."""
     found = group.items[-1:] if isinstance(group, Newest) else members(group)
-    told = {Token: "token", NoneType: "null"}  # what is unbound is null to the head, and nobody else asks
-    return [tuple(told.get(type(x), x) for x in instance) for instance in found]
+    return [tuple(map(told, instance)) for instance in found]
+
+
+def told(value: Any) -> Any:
+    """Return a value as any engine has it: what is unbound is null to the head, and nobody else asks."""
+    return "token" if isinstance(value, Token) else "null" if value is None else value

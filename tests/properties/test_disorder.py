@@ -25,6 +25,19 @@ from properties.test_engine import MOST, meaning, moment
 pytestmark = pytest.mark.property
 
 
+PARTED = (  # rules of which each stands apart from the others, with keys of their own that have equal values
+    "d(X) <- a(X) seq b(X).",
+    "d(X) <- (a(X) seq b(X)) within 3.",
+    "d(X) <- a(X) and b(X).",
+    "e(X) <- c(X, _).",
+    "e(X, Y) <- c(X, Y) seq c(X, _).",
+    "e(X) <- c(X, _) fnot c(X, _).",
+    "f(X) <- n(X).",
+    "f(X) <- n(X) and n(X).",
+)
+TIMED = ("f(X) <- n(X) seq (not n(X) within 2).", "f(X, N) <- aggregate(count, n(X), N) within 3.")
+
+
 def net(changes: Iterable[Event]) -> list[Event]:
     """Return what stands at the end of a changelog, sorted."""
     return sorted(standing(changes), key=sort_key)
@@ -164,3 +177,29 @@ def test_events_are_taken_back_by_name(tree, stream, policy, data) -> None:
         except LimitError:
             return
     assert net(found) == sorted(expected, key=sort_key)
+
+
+@st.composite
+def parted(draw: st.DrawFn) -> tuple[str, list[Event]]:
+    """Draw rules that stand apart, and a stream in which keys come in all of them."""
+    rules = draw(st.lists(st.sampled_from(PARTED), min_size=2, max_size=4, unique=True))
+    text = "\n".join([*rules, *draw(st.sampled_from(((), (), (), TIMED[:1], TIMED[1:])))])
+    kinds = st.sampled_from((("a", 1), ("b", 1), ("c", 2), ("n", 1)))
+    found, at = [], 0
+    several = st.lists(st.tuples(kinds, st.integers(0, 1), st.integers(0, 2)), min_size=4, max_size=20)
+    for (name, arity), key, step in draw(several):
+        at += step * 1_000_000
+        found.append(Event.make(name, (key,) * arity, at, at))
+    return text, found
+
+
+@given(parted(), policies(), st.randoms(use_true_random=False))
+def test_what_stands_apart_is_corrected_apart(drawn: tuple[str, list[Event]], policy: str, random: Random) -> None:
+    """Shows definition 19.2, where partitions of several rules have equal keys."""
+    text, stream = drawn
+    order = sorted(range(len(stream)), key=lambda place: place + 5 * random.random())
+    note(f"{policy}\n{text}\n{[stream[i] for i in order]}")
+    flags = {"out_of_order": "on", "ooo_window": (lateness(stream, order) + 1) / 1_000_000, "reporting": "on_arrival"}
+    engine = etalis.compile(text, **flags).engine(policy=policy)
+    found = [*engine.run((stream[i].name, *stream[i].args, Stamp(moment(stream[i]), rank=i)) for i in order)]
+    assert net([*found, *engine.close()]) == sorted(meaning(text, stream, policy) or [], key=sort_key)

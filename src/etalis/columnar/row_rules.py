@@ -125,4 +125,4 @@ def _processors(rules: RuleSet, leaves: Iterable[Wired]) -> dict[Kind, Callable[
     for leaf in leaves:
         if isinstance(leaf.node, p.Source):
             by_kind.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
-    return {kind: rules.compiler.processor(kind, several) for kind, several in by_kind.items()}
+    return {kind: rules.compiler.apart(kind, several) for kind, several in by_kind.items()}

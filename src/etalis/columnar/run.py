@@ -366,15 +366,20 @@ class ColumnRun:
         """Process a batch event at a time by all rules."""
         if self.engine.core.state.floor >= NEVER:
             self.engine.core.refuse_closed("a row")
-        events = {row: (kind[0], values) for row, kind, values in listed(batch, list(batch.events))}
-        for row, (start, end) in enumerate(zip(batch.start.tolist(), batch.end.tolist(), strict=True)):
+        core, takers = self.engine.core, None if batch.numbers is not None else self.engine.read_events
+        events: list[tuple[Kind, tuple[Any, ...]] | None] = [None] * len(batch.end)
+        for row, kind, values in listed(batch, list(batch.events)):
+            events[row] = kind, values
+        for row, (event, start, end) in enumerate(zip(events, batch.start.tolist(), batch.end.tolist(), strict=True)):
             self.atomic.rows += 1
-            if row in events:
-                if batch.numbers is not None:
-                    self.engine.core.row_numbers[self.engine.core.next_number()] = int(batch.numbers[row])
-                yield from self.engine.core.take(*events[row], start, end, None)
-            else:
-                yield from self.engine.core.reach(end)
+            if event is None:
+                yield from core.reach(end)
+                continue
+            kind, values = event
+            if batch.numbers is not None:
+                core.row_numbers[core.next_number()] = int(batch.numbers[row])
+            found = None if takers is None else takers.take(kind, values, start, end)
+            yield from core.take(kind[0], values, start, end, None) if found is None else found
 
     def close(self) -> Iterator[Event]:
         """End the stream; yield what that settles."""

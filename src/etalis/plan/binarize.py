@@ -141,12 +141,12 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
             draft = _draft_binary(operator, left, right, c, outer)
             draft.data["apart"], draft.data["chosen"] = apart, chosen
             return draft
-        case s.AnyOf(count=count) if count > 1 and c.policy.keep == "newest":
+        case s.AnyOf() if _is_operator(pattern, c):
             return _draft_choice(pattern, c, outer)
         case s.AnyOf():
             return _draft(expand_any(pattern), c, outer)
         case s.Or():
-            branches = [_draft(b, c, outer) for b in _alternatives(pattern)]
+            branches = [_draft(b, c, outer) for b in _alternatives(pattern, c)]
             sure = frozenset.intersection(*(b.sure for b in branches))
             return Draft("union", branches, sure=sure, maybe=frozenset().union(*(b.binds for b in branches)) - sure)
         case s.Negation(operator=operator, pattern=inner, absent=absent, window=window):
@@ -193,8 +193,18 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
             assert_never(pattern)
 
 
-def _alternatives(pattern: s.Pattern) -> list[s.Pattern]:
-    return [*_alternatives(pattern.left), *_alternatives(pattern.right)] if isinstance(pattern, s.Or) else [pattern]
+def _alternatives(pattern: s.Pattern, c: Context) -> list[s.Pattern]:
+    """Return what directly nested `or` has; an `any` is one, but where it is an operator of its own."""
+    if isinstance(pattern, s.AnyOf) and not _is_operator(pattern, c):
+        pattern = expand_any(pattern)
+    if not isinstance(pattern, s.Or):
+        return [pattern]
+    return [*_alternatives(pattern.left, c), *_alternatives(pattern.right, c)]
+
+
+def _is_operator(pattern: s.AnyOf, c: Context) -> bool:
+    """Tell whether an `any` has a store for each of its patterns (definition 12.23)."""
+    return pattern.count > 1 and c.policy.keep == "newest"
 
 
 def _draft_binary(operator: str, left: s.Pattern, right: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from etalis.errors import ConditionError, EtalisError, EventError, InputError
 from etalis.runtime.codegen.entry_points import EntryPoints, GeneralPath
+from etalis.runtime.codegen.fast_path.intervals import KindTakers
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import Core, EngineOptions
 from etalis.runtime.lateness.background import sifted_push, sifted_run
@@ -92,6 +93,13 @@ class RuntimeEngine:
         if entry is not general:  # with the name, documentation and signature of the general one
             self.__dict__[name] = entry = update_wrapper(entry, general)
         return entry
+
+    @property
+    def read_events(self) -> KindTakers | None:
+        """What takes events that have been read by generated text, where that is exact."""
+        if self._entries is None and not self._changed:
+            self._open_entries()
+        return None if self._entries is None or self.core.state.floor >= NEVER else self._entries.read_events
 
     # events
 

@@ -300,3 +300,27 @@ def test_a_time_point_comes_when_the_watermark_has_reached_it() -> None:
     for time in range(8, 15):
         row = ("sent", 1, 1.0, time)
         assert [e[0] for e in detected(other, [row])] == [e[0] for e in pushed(one, [row])], time
+
+
+def test_rules_that_run_apart_hide_no_other() -> None:
+    pairs = "".join(f"e{n}(X) <- any(2, [cancel(X), order(X, k{n})]).\n" for n in range(6))  # no operator over columns
+    program = etalis.compile(TEXT + pairs)
+    one, other = (program.engine(policy="snoop_recent") for _ in range(2))
+    stream = [("order", 1, "k1", 1), ("cancel", 1, 2), ("order", 2, "k3", 3), ("sent", 2, 1.0, 4), ("cancel", 2, 5)]
+    expected = pushed(one, stream)
+    assert {"late", "calm", "e1", "e3"} < {row[0] for row in expected}
+    assert detected(other, stream[:1]) == []
+    assert pushed(other, stream[1:]) == expected
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_rows_of_rules_that_have_no_columns_are_those_pushed(policy: str) -> None:
+    asked = "calm(Id, W) <- (order(Id, _) seq sent(Id, W)) cnot (sent(Id, X) where X > W).\n"  # of blocker and match
+    program = etalis.compile(TEXT[: TEXT.index("late")] + asked)
+    stream = [*rows(200, 3), ("sent", 3, 1.0, 5)]  # the last one comes too late
+    one, other = (program.engine(policy=policy) for _ in range(2))
+    expected = pushed(one, stream)
+    assert expected
+    assert other.explain(table(stream), time="at", event="event").startswith("event at a time: rule 1")
+    assert detected(other, stream, batch=64) == expected
+    assert other.dead_letter_count == one.dead_letter_count == 1

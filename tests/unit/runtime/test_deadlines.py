@@ -198,3 +198,14 @@ def test_blockers_tell_the_latest_start_of_a_key() -> None:
     assert blockers.groups == {"k": 7}
     blockers.expire(18)
     assert blockers.groups == {}
+
+
+def test_a_key_stands_in_the_queue_of_blockers_once_however_often_someone_looks() -> None:
+    engine = etalis.compile(IDLE).engine()
+    for at in range(0, 4000, 20):
+        engine.push("a", 1, at=at)
+        engine.push("a", 2, at=at)
+        engine.push("z", at=at + 15)
+        engine.waiting()
+    (blockers,) = (part for part in engine.core.rules.memory.values() if isinstance(part, LatestBlockers))
+    assert len(blockers.fifo) <= 2

@@ -352,3 +352,11 @@ def test_the_gap_before_an_aggregate_ends_where_its_elements_or_its_opener_begin
     run = Explained("d(R) <- (a seq b) seq aggregate(count, c, R) cnot x.", [("a", 1), ("b", 3)])
     (nothing,) = [node for node in j.nodes(run.root("d(0)")) if isinstance(node, j.Nothing)]
     assert (nothing.low, nothing.high) == (1 * S, 3 * S)
+
+
+@pytest.mark.parametrize("policy", sorted({*POLICIES} - {"snoop_recent"}))
+def test_an_any_among_alternatives(policy: str) -> None:
+    run = Explained(
+        "d(K) <- n(K) or any(2, [b(K), a(K), c(K)]) or m(K).", [("b", 1, 1), ("c", 1, 3), ("m", 2, 4)], policy
+    )
+    assert {str(event) for event in run.found} == {"d(1) [1, 3]", "d(2) [4, 4]"}

@@ -286,6 +286,15 @@ def test_one_branch_of_or_is_told() -> None:
     assert body.which == 1
 
 
+@pytest.mark.parametrize("kind", ["last(X)", "min(X)", "count"])
+def test_an_element_longer_than_the_window_of_an_aggregate_gives_no_value(kind: str) -> None:
+    engine = run(f"d(R) <- (aggregate({kind}, c(X), R) within 3) seq b.", [])
+    engine.push("c", 0, at=(14, 18))
+    engine.push("b", at=19)
+    (cause,) = causes(engine.why_not("d(_)"))[0]
+    assert cause.startswith("missing aggregate")
+
+
 def test_rule_that_was_not_there() -> None:
     engine = run("d <- a and b.", [("a", 1), ("b", 2)], until=5)
     engine.insert_rule("c <- a seq b")

@@ -130,9 +130,16 @@ class Compiler:
         """Return the function that offers one event to its leaves, left to right; of many, to those that may match."""
         if len(leaves) <= MOST_TOGETHER:
             return self._offer_all(kind, leaves)
-        branches = [self.branches.write(kind, leaf)[0] for leaf in leaves]
-        index = self.indexes[kind] = ConstantIndex(kind, self.base.evidence.kind(kind), branches)
+        index = self.indexes[kind] = self._index(kind, leaves)
         return index.offer
+
+    def apart(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
+        """Return a function that offers one event to some leaves of its kind alone; nothing else knows of it."""
+        return self._offer_all(kind, leaves) if len(leaves) <= MOST_TOGETHER else self._index(kind, leaves).offer
+
+    def _index(self, kind: tuple[str, int], leaves: list[Wired]) -> ConstantIndex:
+        branches = [self.branches.write(kind, leaf)[0] for leaf in leaves]
+        return ConstantIndex(kind, self.base.evidence.kind(kind), branches)
 
     def _offer_all(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
         code = Code(["raw"])

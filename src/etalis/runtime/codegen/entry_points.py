@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from etalis.runtime.codegen.fast_path.corrections import correcting_push, correcting_row
 from etalis.runtime.codegen.fast_path.hold import HoldStage
 from etalis.runtime.codegen.fast_path.inputs import EventInput, PushInput, RunInput
-from etalis.runtime.codegen.fast_path.intervals import Intervals
+from etalis.runtime.codegen.fast_path.intervals import Intervals, KindTakers
 from etalis.runtime.codegen.fast_path.stages import FastPath
 from etalis.runtime.core import Core
 from etalis.runtime.state import NEVER
@@ -95,6 +95,12 @@ class EntryPoints:
         if disorder is not None and disorder.revision is not None:
             log = disorder.revision.log
         return partial(path.take_in_order, log=log)
+
+    @cached_property
+    def read_events(self) -> KindTakers | None:
+        """What takes events in order that have been read, where that is exact."""
+        alone = self.core.disorder is None and self.core.record is None and not self.core.delivery.busy
+        return KindTakers(self.path, converts=False) if alone and self.path is not None else None
 
     @cached_property
     def _otherwise(self) -> GeneralPath:

@@ -92,8 +92,13 @@ class LatestBlockers(Blockers):
     def expire(self, now: int) -> None:
         """Let go what can block nothing that ends at a moment or later."""
         assert self.keep is not None
-        for key in [key for key, start in self.groups.items() if start < now - self.keep]:
+        gone = {key for key, start in self.groups.items() if start < now - self.keep}
+        for key in gone:
             del self.groups[key]
+        if gone:  # one that comes again is put into the queue anew
+            waiting = [pair for pair in self.fifo if pair[1] not in gone]
+            self.fifo.clear()
+            self.fifo.extend(waiting)
 
     def expire_lot(self, now: int) -> None:
         """Let go some of it, and say when there is more."""

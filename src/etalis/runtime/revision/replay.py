@@ -163,14 +163,16 @@ class Replayer:
         self.run_loop.begin(epoch.rules, self._changes)
         was = self._run_plainly(old)
         tables, fifos = epoch.shelves.tables, epoch.shelves.fifos
+        held = [key in table for table in tables]  # other partitions may stand under an equal key elsewhere
         for table in tables:
             if table:
                 table.clear()
         for fifo in fifos:
             fifo.clear()
         made = self._run_plainly(new)
-        for table, other in zip(tables, live.tables, strict=True):
-            other.pop(key, None)
+        for table, other, is_held in zip(tables, live.tables, held, strict=True):
+            if is_held:
+                other.pop(key, None)
             if table:
                 other.update(table)
                 table.clear()

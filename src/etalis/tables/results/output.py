@@ -51,7 +51,6 @@ _PLAIN: Mapping[str, frozenset[type]] = {
 _NONE: frozenset[type] = frozenset()
 MISFITS = (TypeError, OverflowError, pa.ArrowInvalid)
 _item = tuple.__getitem__
-_cells_of = tuple.__iter__  # an event iterates over its public parts
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _EXACT = 1 << 53  # floats hold every integer up to here
 
@@ -218,7 +217,8 @@ def _encode_rule(
     events: Sequence[Event], kind: EventKind, fields: tuple[Field, ...], output: Output, ids: TellsIds | None
 ) -> list[pa.Array]:
     """Return the columns for events of one rule."""
-    cells = list(zip(*map(_cells_of, events), strict=True))  # end, start, kind, attributes: a column each
+    # End, start, kind, attributes: a column each. A zip of all events would hold an iterator for every one of them.
+    cells = [() if i == 2 else list(map(_item, events, repeat(i))) for i in range(3 + kind.arity)]
     made: dict[str, Callable[[], pa.Array]] = {
         EVENT: lambda: pa.repeat(pa.scalar(kind.name, pa.string()), len(events)),
         RULE: lambda: pa.repeat(pa.scalar(kind.rule, pa.string()), len(events)),
@@ -292,6 +292,9 @@ def _column(events: Sequence[Event], values: Sequence[Value], field: Field, arro
             return pa.array(values, arrow)
         except OverflowError:
             pass
+    if field.type == "term" and types == {str}:  # most of them more than once
+        written = {value: term_text(value) for value in set(values)}
+        return pa.array(map(written.__getitem__, values), arrow)
     try:
         return converted(values, field, arrow)
     except MISFITS:

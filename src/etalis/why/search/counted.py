@@ -187,6 +187,8 @@ def _values(
     counts = [m.count for m in modifiers if isinstance(m, s.Last)] if opener is None else []
     state: Any = row.zero
     for place, (x, value) in enumerate(numbered, 1):
+        if windows and x.start < x.end - min(windows):  # longer than the window: not counted (definition 10.6)
+            continue
         if windows or counts:
             kept = [one for one in numbered[:place] if not windows or x.end - min(windows) <= one[0].start]
             kept = kept[-min(counts) :] if counts else kept
