@@ -220,14 +220,13 @@ def unify(columns: Sequence[Column]) -> tuple[list[Integers], Any]:
     first = columns[0].texts
     if all(column.texts is first or column.texts.equals(first) for column in columns):
         return [column.data for column in columns], first
-    together = pa.concat_arrays([column.texts for column in columns]).dictionary_encode()
+    several = {id(column.texts): column.texts for column in columns}
+    together = pa.concat_arrays(list(several.values())).dictionary_encode()
     codes = together.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    found = []
-    low = 0
-    for column in columns:
-        high = low + len(column.texts)
-        found.append(codes[low:high][column.data])
-        low = high
+    bounds = np.cumsum([0, *map(len, several.values())]).tolist()
+    now = {number: codes[low:high] for number, low, high in zip(several, bounds, bounds[1:], strict=False)}
+    stay = {number for number, mine in now.items() if (mine == np.arange(len(mine))).all()}
+    found = [c.data if id(c.texts) in stay else at(now[id(c.texts)], c.data) for c in columns]
     return found, together.dictionary
 
 

@@ -110,9 +110,19 @@ class KeyIndex:
         return group
 
 
-def code_keys(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[Integers]:
-    """Return, per side, a number per row; numbers are equal exactly where the sides' columns are, place by place."""
+def code_keys(
+    sides: Sequence[Sequence[Column]], counts: Sequence[int], more: Sequence[Sequence[Integers]] = ()
+) -> list[Integers]:
+    """Return, per side, a number per row; numbers are equal exactly where the sides' columns are, place by place.
+
+    They tell `more` columns of each side apart, too, if a word holds all of them.
+    """
     rows = key_columns(sides)
+    if more and more[0]:
+        wider = [[*numbers, *others] for numbers, others in zip(rows, more, strict=True)]
+        span = CodeSpan.of(list(zip(*wider, strict=True)))
+        if span is not None:
+            return [span.number(numbers) for numbers in wider]
     if not rows[0]:
         return [np.zeros(count, np.int64) for count in counts]
     if len(rows[0]) == 1:
