@@ -20,6 +20,7 @@ from etalis.columnar.data.casts import UnfitError
 from etalis.columnar.derivation_limit import Derivations
 from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.eligibility import has_no_duration, in_order
+from etalis.columnar.kernels.buffers import keep_freed_memory
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, event_at_a_time, part_from, tied_to, whole_engine
 from etalis.columnar.row_numbers import alike
@@ -63,6 +64,7 @@ class ColumnRun:
         on_dead_letter: Callable[[DeadLetter], object] | None = None, only_points: bool = False,
         contributors: bool = False, row_by_row: bool = False,
     ) -> None:  # fmt: skip
+        keep_freed_memory()
         self.program = program
         options = EngineOptions(
             policy, parts=contributors, on_error=on_error, on_dead_letter=on_dead_letter, defers=True

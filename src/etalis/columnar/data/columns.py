@@ -315,16 +315,3 @@ def ranks(column: Column) -> Integers:
         return found
     known, places = np.unique(found, return_inverse=True)
     return np.where(column.absent, len(known), places)
-
-
-def place_in_run(numbers: Integers) -> Integers:
-    """Return how many equal ones stand before each of some numbers that come in order.
-
-    >>> place_in_run(np.array([3, 3, 5, 7, 7, 7])).tolist(), place_in_run(np.zeros(0, np.int64)).tolist()
-    ([0, 1, 0, 0, 1, 2], [])
-    """
-    rows = np.arange(len(numbers))
-    begins = np.ones(len(numbers), bool)
-    np.not_equal(numbers[1:], numbers[:-1], out=begins[1:])
-    found: Integers = rows - np.maximum.accumulate(np.where(begins, rows, 0))
-    return found

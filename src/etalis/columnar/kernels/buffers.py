@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,20 @@ from etalis.columnar.kernels import blockers as b
 from etalis.columnar.kernels import hash_tables as h
 from etalis.columnar.kernels import rows as r
 
+_KEPT = (32 << 20) - (64 << 10)  # bytes, a little less than the largest piece that GNU's allocator may keep
 SMALL = 256  # places of a hash table at least
 _WIDEST = 1 << 62  # as many rows of keys have a word each
 _FEW_CODES = 6  # as many passes of NumPy are faster than the two of a kernel that sorts them out at once
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the system's allocator keep memory that arrays gave back, up to some tens of megabytes.
+
+    That of GNU gives large pieces back to the system at once, whose pages then cost more than what is done in them. It
+    keeps pieces up to the largest one that it has seen freed, so one is, of which no page is touched.
+    """
+    np.empty(_KEPT, np.uint8)
 
 
 class Buffers:
@@ -146,7 +158,7 @@ class BlockerIndex:
     def hit(self, keys: Any, low: Integers, high: Integers) -> Flags:
         """Tell for each question whether a blocker of its key has low < start and end < high."""
         answers = np.zeros(len(keys), bool)
-        b.blocked(self.known.find(keys), low, high, self.groups, answers)
+        b.blocked(self.known.find(keys), low, high, self.groups, self.groups.first.copy(), answers)
         return answers
 
     def lower(self, limit: Integers, keys: Any, moment: Integers) -> None:
