@@ -17,7 +17,6 @@ from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.columnar.operators.base import Turns
 from etalis.columnar.row_numbers import padded
 
-
 _FEW = 8  # events that end at one moment
 
 

@@ -11,12 +11,11 @@ from etalis.columnar.eligibility import RuleGroup, find_components, flat_types, 
 from etalis.columnar.operators.isolation import isolate
 from etalis.columnar.row_numbers import MOST_LEAVES, count_leaves, find_untold, number_rows
 from etalis.columnar.row_rules import readers_of
-from etalis.language.check.goals import calls
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.logic.machine.database import Database
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
-from etalis.plan.types import Types, Typing, infer_types
+from etalis.plan.types import Types, Typing, asks_knowledge, infer_types
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.state import NEVER
 
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
     from etalis.runtime.engine import RuntimeEngine
 
 
-_COMPUTING = frozenset((name, 2) for name in (",", "is", "=", "==", "=:=", "=\\=", "<", ">", "=<", ">=")) | {
-    ("t1", 1),
-    ("t2", 1),
-}
 MOST_KEPT = 16  # decisions of a program, for tables of different columns
 
 
@@ -69,19 +64,12 @@ def choose(
     known = program.found_of_rules.get(("routing", asked))
     if known is None:
         known = _decide(program, planned, received, database, contributors=contributors)
-        if not _asks_knowledge(planned):
+        if not asks_knowledge(planned):
             if len(program.found_of_rules) >= MOST_KEPT:
                 program.found_of_rules.clear()
             program.found_of_rules["routing", asked] = known
     found: Routing = known
     return found
-
-
-def _asks_knowledge(heads: Sequence[p.Head]) -> bool:
-    """Tell whether what rules bind may be of types that the knowledge decides."""
-    nodes = (node for head in heads for node in p.walk(head.body))
-    binding = (test for node in nodes for test in p.tests(node) if isinstance(test, p.GoalTest) and test.outputs)
-    return not all(call.indicator in _COMPUTING for test in binding for call in calls(test.goal))
 
 
 def _decide(

@@ -109,6 +109,9 @@ def compile_tree(
     return program
 
 
+_MOST_RECALLED = 32  # answers of a program, for tables of different columns
+
+
 class of_tree(Generic[T]):  # noqa: N801 - it stands for a property
     """A property of a program that its tree alone decides: found once for all copies of the program."""
 
@@ -192,10 +195,22 @@ class CompiledProgram:
 
     def settings_under(self, policy: str | None) -> Settings:
         """Return the settings, with another consumption policy if one is given; refuse one that does not exist."""
-        if policy is None:
+        if policy is None or policy == self.settings.policy:
             return self.settings
-        settings(self.tree, {"event_consumption_policy": policy})
+        if policy not in self.found_of_tree.setdefault("policies", set()):
+            settings(self.tree, {"event_consumption_policy": policy})
+            self.found_of_tree["policies"].add(policy)
         return replace(self.settings, policy=policy)
+
+    def recalled(self, key: Hashable, find: Callable[[], T]) -> T:
+        """Return what was found for some table before, or find it; what the rules and the key alone decide."""
+        known = self.found_of_rules.setdefault("of tables", {})
+        if key not in known:
+            if len(known) >= _MOST_RECALLED:
+                known.clear()
+            known[key] = find()
+        found: T = known[key]
+        return found
 
     def plans(self, policy: str | None = None, *, parts: bool = False) -> tuple[p.Head, ...]:
         """Return the plans of the rules, which are made once; with `parts` they keep the inputs' numbers."""

@@ -22,7 +22,7 @@ from etalis.plan.answers import Answers
 from etalis.plan.keys import Kind, show
 from etalis.plan.lattice import TERM
 from etalis.plan.retention import window_of
-from etalis.plan.types import Types, infer_types
+from etalis.plan.types import Types, Typing, asks_knowledge, infer_types
 from etalis.tables.column_types import shown_time
 from etalis.tables.knowledge import program_answers
 from etalis.tables.results.output import Output, make_envelope, make_selected, make_wide, with_contributors
@@ -80,11 +80,23 @@ def plan_input(
     program: CompiledProgram, given: Sequence[TableSchema | Frame], options: Options, policy: str | None
 ) -> InputPlan:
     """Decide which columns become which events, or refuse what does not fit; of a frame that is decided."""
+    settings = program.settings_under(policy)
+    if not all(isinstance(each, TableSchema) for each in given):
+        return _planned(program, given, options, settings, policy)
+    asked = tuple((tuple(each.columns.items()), each.event) for each in given if isinstance(each, TableSchema))
+    key = "input", settings, asked, options, program.background
+    return program.recalled(key, lambda: _planned(program, given, options, settings, policy))
+
+
+def _planned(
+    program: CompiledProgram, given: Sequence[TableSchema | Frame], options: Options, settings: Settings,
+    policy: str | None,
+) -> InputPlan:  # fmt: skip
     unplanned = find_unplanned(program.tree)
     if unplanned is not None:
         hint = "write the rules into the program's text, and report derived events"
         raise refuse("E610", f"the columns of the results cannot be determined: {unplanned}", hint)
-    settings, heads = program.settings_under(policy), program.plans(policy)
+    heads = program.plans(policy)
     known = signatures_read(program)
     made = tuple(s.kind[0] for s in known if s.made)
     frames = read_frames(given, known, options)
@@ -108,7 +120,14 @@ def plan_output(
     `answers` tell the types of what facts bind; without them they are those that the program has now.
     """
     known = program_answers(program) if answers is None else answers
-    types = infer_types(intake.heads, intake.results, declared_types(program), known)
+
+    def find_types() -> Typing:
+        return infer_types(intake.heads, intake.results, declared_types(program), known)
+
+    if asks_knowledge(intake.heads):
+        types = find_types()
+    else:
+        types = program.recalled(("types", intake.settings, tuple(intake.results.items())), find_types)
     time = _time_type(intake.frames, intake.heads, unit)
     output = _output(program, intake.heads, types, form, time, unit, atom)
     return with_contributors(output) if form.contributors else output

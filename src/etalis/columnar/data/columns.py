@@ -26,6 +26,7 @@ FLAT = frozenset({"int", "float", "string"})
 EXACT = 1 << 53  # floats hold every integer up to here
 _WORDS = frozenset({np.dtype(np.int64), np.dtype(np.float64)})
 _FEW = 256  # rows for which a kernel is not worth its call
+_NO_TEXTS = {"string": pa.array([], pa.string())}
 _EVERYWHERE = np.zeros(0, np.int64)
 
 
@@ -150,6 +151,8 @@ def from_values(values: Sequence[Value], kind: str) -> Column:
         data = np.empty(len(values), object)
         data[:] = values
         return Column(kind, data)
+    if not len(values):
+        return Column(kind, np.zeros(0, np.float64 if kind == "float" else np.int64), _NO_TEXTS.get(kind))
     known = [None if v.__class__ is str and v == "null" else v for v in values]
     try:
         array = pa.array(known, {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}[kind])

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from etalis.columnar.kernels.jit import kernel
 from etalis.columnar.kernels.search import bisect
 
-
 _NEAR = 4  # blockers that are looked at one by one before those behind are searched
 
 
