@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from etalis.columnar.conditions.judge import Judge
-from etalis.columnar.data.columns import Column, Flags, Integers, at
+from etalis.columnar.data.columns import Column, Flags, Integers
 from etalis.columnar.data.instances import Instances, nothing, stack, stack_blocks
 from etalis.columnar.kernels.buffers import Buffers, code_keys
 from etalis.columnar.kernels.join import ArrivingRows, Pairs
@@ -62,7 +62,8 @@ class JoinOperator(ColumnOperator):
         self.matching = Matching.of(node.relation, node.policy, window_of(node.tests))
         self.meets_itself = node.policy.keep == "newest" and meet(node.left, node.right)
         self.key = tuple(v for v in shared_names(node) if v not in vague)
-        asked = {*node.exports, *(("$first", "$last") if tests else ())}
+        gaps_asked = any(isinstance(test, AbsenceTest) and test.test.kind == "gap" for test in tests.tests)
+        asked = {*node.exports, *(("$first", "$last") if gaps_asked else ())}
         self._begins_where_left_ends = waits_as_instant(node.relation, 1)
         times = equal_times(node.relation) if node.policy.keep != "newest" else ((), ())  # these choose among a key's
         self._equal_times = (times[0], times[0], times[1], times[1])
@@ -282,10 +283,10 @@ class JoinOperator(ColumnOperator):
     def _matches(self, sides: Sequence[Instances], pairs: Pairs) -> Instances:
         """Return pairs of rows as instances."""
         a, b = pairs.left, pairs.right
-        blocks = (*(block.take(a) for block in sides[0].blocks), *(block.take(b) for block in sides[1].blocks))
+        found = sides[0].paired(a, sides[1], b)
         if self.matching.retain[1] == NEVER and self.node.relation.sequential and not self.marks:
-            return Instances(at(sides[1].turn, b), at(sides[0].start, a), at(sides[1].end, b), blocks)
-        found = Instances(*occur(self.matching, sides, pairs), blocks)
+            return found
+        found = Instances(*occur(self.matching, sides, pairs), found.blocks)
         if not self.marks:
             return found
         left, right = sides[0].take(a), sides[1].take(b)
