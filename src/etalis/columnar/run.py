@@ -17,6 +17,7 @@ from etalis.columnar.clock import END, MOST_ROUNDS, PLACE, slot_of
 from etalis.columnar.component import ColumnComponent
 from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, ReceivedRows, listed
 from etalis.columnar.data.casts import UnfitError
+from etalis.columnar.data.columns import forget_texts
 from etalis.columnar.derivation_limit import Derivations
 from etalis.columnar.derived_events import DerivedEvents
 from etalis.columnar.eligibility import has_no_duration, in_order
@@ -189,6 +190,7 @@ class ColumnRun:
         for shared in self._shared:
             shared.clear()
         self.admission.clear()
+        forget_texts()
         self.admitted = NO_ROWS
 
     def _put_back(self) -> None:
@@ -358,6 +360,7 @@ class ColumnRun:
         """Let go of what the rules over columns keep: nothing follows, and else it would wait for the collector."""
         for once in self._operators:
             once.let_go()
+        forget_texts()
         self._operators.clear()
         self._joins.clear()
         self._all.clear()

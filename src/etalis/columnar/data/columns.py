@@ -26,6 +26,7 @@ FLAT = frozenset({"int", "float", "string"})
 EXACT = 1 << 53  # floats hold every integer up to here
 _WORDS = frozenset({np.dtype(np.int64), np.dtype(np.float64)})
 _FEW = 256  # rows for which a kernel is not worth its call
+_MOST_UNIFIED = 8  # of texts of different batches that are put together
 _NO_TEXTS = {"string": pa.array([], pa.string())}
 _EVERYWHERE = np.zeros(0, np.int64)
 
@@ -224,13 +225,39 @@ def unify(columns: Sequence[Column]) -> tuple[list[Integers], Any]:
     if all(column.texts is first or column.texts.equals(first) for column in columns):
         return [column.data for column in columns], first
     several = {id(column.texts): column.texts for column in columns}
-    together = pa.concat_arrays(list(several.values())).dictionary_encode()
+    known = _UNIFIED.get(tuple(several))
+    if known is None:
+        if len(_UNIFIED) >= _MOST_UNIFIED:
+            _UNIFIED.clear()
+        known = _UNIFIED[tuple(several)] = _unified(list(several.values()))
+    now = dict(zip(several, known.codes, strict=True))
+    return [c.data if (codes := now[id(c.texts)]) is None else at(codes, c.data) for c in columns], known.texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Unified:
+    """Several arrays of texts, the texts of all, and the new codes of each, None where they stay."""
+
+    several: Sequence[Any]
+    texts: Any
+    codes: Sequence[Integers | None]
+
+
+_UNIFIED: dict[tuple[int, ...], _Unified] = {}  # by the identities of the arrays, which are kept with it
+
+
+def forget_texts() -> None:
+    """Let go of texts that were put together."""
+    _UNIFIED.clear()
+
+
+def _unified(several: Sequence[Any]) -> _Unified:
+    together = pa.concat_arrays(several).dictionary_encode()
     codes = together.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    bounds = np.cumsum([0, *map(len, several.values())]).tolist()
-    now = {number: codes[low:high] for number, low, high in zip(several, bounds, bounds[1:], strict=False)}
-    stay = {number for number, mine in now.items() if (mine == np.arange(len(mine))).all()}
-    found = [c.data if id(c.texts) in stay else at(now[id(c.texts)], c.data) for c in columns]
-    return found, together.dictionary
+    bounds = np.cumsum([0, *map(len, several)])
+    parts = [codes[low:high] for low, high in zip(bounds, bounds[1:], strict=False)]
+    changed = [None if (part == np.arange(len(part))).all() else part for part in parts]
+    return _Unified(several, together.dictionary, changed)
 
 
 def key_rows(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[Any]:

@@ -25,8 +25,8 @@ class LeftBlock(NamedTuple):
     """What waits of the left sides: which are `alive`, and the `rows` so far, a block of new ones last.
 
     They stand by their places in `rows` in the `table`, an open one that has the first of each key: the owner of a
-    list; keys may be `near` each other. `lists` has numbers for each place: head, tail and the last one that has arrived of the list it owns, and what
-    comes after and before it in a list.
+    list; keys may be `near` each other. `lists` has numbers for each place: head, tail and the last one that has
+    arrived of the list it owns, and what comes after and before it in a list.
     """
 
     alive: Any
