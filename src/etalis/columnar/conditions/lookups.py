@@ -46,7 +46,8 @@ class ColumnLookup:
         meets = group >= 0
         if facts.is_unique or not self.makes:
             kept = None if meets.all() else np.flatnonzero(meets)
-            return Found(kept, self._bound(facts, facts.first[group if kept is None else group[kept]]))
+            mine = group if kept is None else at(group, kept)
+            return Found(kept, self._bound(facts, mine if facts.is_unique else at(facts.first, mine)))
         counts = np.where(meets, facts.number[group], 0)
         many = counts > _MANY
         meets &= ~many
@@ -80,7 +81,7 @@ class ColumnLookup:
             self._coded(facts, place, each) if each.type == "string" else each for place, each in enumerate(asked)
         ]
         if len(pairs) == 1 and asked[0].type == "string":
-            return facts.of_code[numbers[0].data]
+            return at(facts.of_code, numbers[0].data)
         return facts.groups.find(key_rows([numbers], [count])[0])
 
     def _coded(self, facts: FactIndex, place: int, asked: Column) -> Column:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -255,7 +256,7 @@ def _unified(several: Sequence[Any]) -> _Unified:
     together = pa.concat_arrays(several).dictionary_encode()
     codes = together.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     bounds = np.cumsum([0, *map(len, several)])
-    parts = [codes[low:high] for low, high in zip(bounds, bounds[1:], strict=False)]
+    parts = [codes[low:high] for low, high in pairwise(bounds)]
     changed = [None if (part == np.arange(len(part))).all() else part for part in parts]
     return _Unified(several, together.dictionary, changed)
 
