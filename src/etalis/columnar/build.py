@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -314,7 +314,7 @@ class SharedOperator(ColumnOperator):
         """Let other batches bring what some did, by their identities: they stand for the same rows in new slots."""
         after = batches.get(id(self.batch))
         if after is not None:
-            self.batch, self.found = after, replace(self.found, turn=moved(self.found.turn, slots))
+            self.batch, self.found = after, self.found.at_turns(moved(self.found.turn, slots))
 
 
 @dataclass(frozen=True, slots=True)

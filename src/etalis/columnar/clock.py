@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from etalis.columnar.data.ascending import places
 from etalis.columnar.data.columns import Integers
 from etalis.plan import algebra as p
 from etalis.runtime.deadlines.timers import STAGE
@@ -131,14 +132,14 @@ class Clock:
 
     def turns(self, due: Integers, step: Any) -> Integers:
         """Return the turns at which something falls due, in a step of its moment that is known beforehand."""
-        return first_turns(self.fixed[np.searchsorted(self.moments, due), step])
+        return first_turns(self.fixed[places(self.moments, due), step])
 
     def step_after(self, turn: Integers) -> Integers:
         """Return the step that comes after a turn at the same moment: the first one, if that is of a row."""
         slots = self.fixed.reshape(-1)
         if not len(slots):
             return np.zeros(len(turn), np.int64)
-        mine = np.maximum(np.searchsorted(slots, slot_of(turn), side="right") - 1, 0)
+        mine = np.maximum(places(slots, slot_of(turn), after=True) - 1, 0)
         return np.where(slots[mine] == slot_of(turn), mine % self.layout.steps + 1, 0)
 
     def steps_at(self, keys: Integers, arrival: Integers) -> Integers:
@@ -165,7 +166,7 @@ class Clock:
         slots = np.zeros(self.size, np.int64)
         slots[self.rows] = clock.rows
         slots[list(self.ticks.values())] = list(clock.ticks.values())
-        slots[self.fixed] = clock.fixed[np.searchsorted(every, self.moments)]
+        slots[self.fixed] = clock.fixed[places(every, self.moments)]
         now = clock.told_slots[mine]
         slots[self.told_slots] = now[: len(self.told_slots)]
         return clock, slots, now[len(self.told_slots) :]
@@ -189,9 +190,9 @@ def arrange(
         due = keys[DUE]
     else:
         due, place = np.repeat(moments, count), np.arange(count * len(moments))
-    rows = np.arange(len(ends)) + np.searchsorted(times, ends, side="right") + np.searchsorted(due, ends)
-    points = np.arange(len(ticks)) + np.searchsorted(ends, times) + np.searchsorted(due, times)
-    before = np.searchsorted(ends, due, side="right") + np.searchsorted(times, due, side="right")
+    rows = np.arange(len(ends)) + places(times, ends, after=True) + places(due, ends)
+    points = np.arange(len(ticks)) + places(ends, times) + places(due, times)
+    before = places(ends, due, after=True) + places(times, due, after=True)
     slots = (before + np.arange(len(due)))[place]
     fixed, other = slots[: count * len(moments)], slots[count * len(moments) :]
     named = dict(zip(ticks, points.tolist(), strict=True))

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
 from etalis.columnar.build import Builder, JudgedJoin, SharedOperator
 from etalis.columnar.clock import PLACE, moved
-from etalis.columnar.data.columns import Column, Integers, at_either, concat, fit, place_in_run
+from etalis.columnar.data.ascending import have_in_common, place_in_run, places
+from etalis.columnar.data.columns import Column, Integers, at_either, concat, fit
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.derived_events import DerivedEvents, LatestEvents, MadeBlock, stacked
 from etalis.columnar.eligibility import has_vague, in_order
@@ -196,6 +198,9 @@ class _Maker:
         """Return a batch as the rule sees it."""
         if len(self.derived) < 2:
             return batch
+        if not _share_moments(batch, self.derived):
+            self.apart = None
+            return batch
         if self.apart is None or self.apart.whole is not batch:
             self.apart = _tell_apart(batch)
         return self.apart.batch
@@ -336,13 +341,19 @@ class ToldApart:
 
     def turns(self, turn: Integers) -> Integers:
         """Return the turns in the whole batch; what falls due has the same one."""
-        place = np.minimum(np.searchsorted(self.turn, turn), len(self.turn) - 1)
+        place = np.minimum(places(self.turn, turn), len(self.turn) - 1)
         return np.where(self.turn[place] == turn, self.before[place], turn) if len(self.turn) else turn
 
     def moved(self, whole: Batch, slots: Integers) -> ToldApart:
         """Return the same where slots have moved."""
         own = self.batch.moved(whole.clock, slots, whole.now)
         return ToldApart(whole, own, moved(self.turn, slots), moved(self.before, slots))
+
+
+def _share_moments(batch: Batch, kinds: Sequence[Kind]) -> bool:
+    """Tell whether events of several kinds come in one round."""
+    several = [batch.events[kind].turn for kind in kinds if kind in batch.events]
+    return any(have_in_common(a, b, PLACE) for a, b in combinations(several, 2))
 
 
 def _tell_apart(whole: Batch) -> ToldApart:

@@ -12,12 +12,14 @@ from typing import TypeAlias
 import numpy as np
 
 from etalis.columnar.clock import PLACE, moved
-from etalis.columnar.data.columns import Column, Flags, Integers, concat, key_rows, place_in_run, ranks
+from etalis.columnar.data.ascending import order_in_runs, place_in_run
+from etalis.columnar.data.columns import Column, Flags, Integers, concat, key_columns, key_rows, ranks
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.columnar.operators.base import Turns
 from etalis.columnar.row_numbers import padded
 
 Kind: TypeAlias = tuple[str, int]
+_FEW = 8  # events that end at one moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +147,33 @@ def _once(made: DerivedEvents, count: int) -> DerivedEvents:
     rows = _in_doubt(made.end[1:] == made.end[:-1], made.start[1:] > made.start[:-1])
     if not len(rows):
         return made
-    part = made.take(rows)
-    sides = [Column("int", part.start), Column("int", part.end), *part.columns]
-    first = KeyIndex(key_rows([sides], [len(rows)])[0]).first
+    part = made if len(rows) == len(made) else made.take(rows)
     kept = np.ones(len(made), bool)
-    kept[rows] = False
-    kept[rows[first]] = True
+    kept[rows] = _first_ones(part)
     kept[:count] = True
     return made if kept.all() else made.take(np.flatnonzero(kept))
+
+
+def _first_ones(made: DerivedEvents) -> Flags:
+    """Tell which events come first with their atom and interval, of events by their ends.
+
+    Where few end together, each is compared with those before it; else all are looked up.
+    """
+    if (made.end[_FEW:] == made.end[:-_FEW]).any():
+        sides = [Column("int", made.start), Column("int", made.end), *made.columns]
+        found = np.zeros(len(made), bool)
+        found[KeyIndex(key_rows([sides], [len(made)])[0]).first] = True
+        return found
+    found = np.ones(len(made), bool)
+    numbers = [made.start, *key_columns([made.columns])[0]]
+    for back in range(1, _FEW):
+        same = made.end[back:] == made.end[:-back]
+        if not same.any():
+            break
+        for column in numbers:
+            same &= column[back:] == column[:-back]
+        found[back:] &= ~same
+    return found
 
 
 def _placed(made: DerivedEvents) -> DerivedEvents:
@@ -164,8 +185,7 @@ def _placed(made: DerivedEvents) -> DerivedEvents:
     rows = _in_doubt(same, made.start[1:] > made.start[:-1])
     if len(rows):
         part, order = made.take(rows), np.arange(len(made))
-        atoms = (ranks(column) for column in reversed(part.columns))
-        order[rows] = rows[np.lexsort((*atoms, part.start, moment[rows]))]
+        order[rows] = rows[order_in_runs(moment[rows], [part.start, *map(ranks, part.columns)])]
         made = made.take(order)
     return replace(made, turn=(moment << PLACE) | place_in_run(moment))
 

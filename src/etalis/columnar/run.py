@@ -17,10 +17,12 @@ from etalis.columnar.clock import END, MOST_ROUNDS, PLACE, slot_of
 from etalis.columnar.component import ColumnComponent
 from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, ReceivedRows, listed
 from etalis.columnar.data.casts import UnfitError
+from etalis.columnar.data.columns import forget_texts
 from etalis.columnar.derivation_limit import Derivations
 from etalis.columnar.derived_events import DerivedEvents, MadeBlock
 from etalis.columnar.eligibility import has_no_duration, in_order
 from etalis.columnar.families.component import FamilyComponent
+from etalis.columnar.kernels.buffers import keep_freed_memory
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, event_at_a_time, part_from, tied_to, whole_engine
 from etalis.columnar.row_numbers import alike
@@ -65,6 +67,7 @@ class ColumnRun:
         on_dead_letter: Callable[[DeadLetter], object] | None = None, only_points: bool = False,
         contributors: bool = False, row_by_row: bool = False,
     ) -> None:  # fmt: skip
+        keep_freed_memory()
         self.program = program
         options = EngineOptions(
             policy, parts=contributors, on_error=on_error, on_dead_letter=on_dead_letter, defers=True
@@ -199,6 +202,7 @@ class ColumnRun:
         for shared in self._shared:
             shared.clear()
         self.admission.clear()
+        forget_texts()
         self.admitted = NO_ROWS
 
     def _put_back(self) -> None:
@@ -391,6 +395,7 @@ class ColumnRun:
         """Let go of what the rules over columns keep: nothing follows, and else it would wait for the collector."""
         for once in self._operators:
             once.let_go()
+        forget_texts()
         self._operators.clear()
         self._joins.clear()
         self._all.clear()

@@ -11,12 +11,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TypeAlias
 
-from etalis.language.check.goals import TIMES, calls
+from etalis.language.check.goals import TIMES
 from etalis.logic.machine.database import Database, Key
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.sparql.functions import FUNCTIONS
 from etalis.logic.terms.unify import Term, Variable, deref, split_list
-from etalis.plan import algebra as p
 from etalis.plan.lattice import (
     ANY_VALUE,
     ANYTHING,
@@ -33,10 +32,6 @@ from etalis.plan.numbers import number_type
 Known: TypeAlias = Mapping[Variable, TypeBound]  # a variable that is not there has no value yet
 Places: TypeAlias = tuple[TypeBound, ...]
 
-_COMPUTING = frozenset((name, 2) for name in (",", "is", "=", "==", "=:=", "=\\=", "<", ">", "=<", ">=")) | {
-    ("t1", 1),
-    ("t2", 1),
-}
 _MOST = 2_000  # questions; what is asked beyond is not followed
 _DEEPEST = 200  # goals within goals
 _INT, _TEXT = TypeBound("int", True), TypeBound("string", True)
@@ -62,13 +57,6 @@ _BUILT_IN: Mapping[Key, tuple[tuple[int, ...], Places]] = {
     **dict.fromkeys([(name, 2) for name in ("atom_chars", "atom_codes", "atom_number", "=..")], _ALL_OF_FIRST),
     **dict.fromkeys([(name, 3) for name in ("nth0", "nth1")], ((1,), (ANY_VALUE,) * 3)),
 }  # what is known of the arguments afterwards, if those at some places had no variable before
-
-
-def asks_knowledge(heads: Sequence[p.Head]) -> bool:
-    """Tell whether what rules bind may be of types that the knowledge decides."""
-    nodes = (node for head in heads for node in p.walk(head.body))
-    binding = (test for node in nodes for test in p.tests(node) if isinstance(test, p.GoalTest) and test.outputs)
-    return not all(call.indicator in _COMPUTING for test in binding for call in calls(test.goal))
 
 
 class Answers:

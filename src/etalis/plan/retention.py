@@ -47,6 +47,18 @@ def waits_as_instant(relation: Relation, place: int) -> bool:
     return any((x, y) == (f"{other}2", f"{mine}1") for x, op, y in relation.comparisons if op != "<")
 
 
+def equal_times(relation: Relation) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return which end points of the left side equal which of the right side, wherever a relation holds.
+
+    >>> from etalis.temporal.relation import RELATIONS
+    >>> equal_times(RELATIONS["meets"]), equal_times(RELATIONS["equals"])
+    ((('end',), ('start',)), (('start', 'end'), ('start', 'end')))
+    """
+    names = {"1": "start", "2": "end"}
+    pairs = [(x, y) if x[0] == "a" else (y, x) for x, op, y in relation.comparisons if op == "=" and x[0] != y[0]]
+    return tuple(names[a[1]] for a, _ in pairs), tuple(names[b[1]] for _, b in pairs)
+
+
 def window_of(tests: Sequence[p.Test]) -> int | None:
     """Return the smallest window among the tests of a node."""
     return min((t.duration for t in tests if isinstance(t, p.Window)), default=None)

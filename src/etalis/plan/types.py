@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
-from etalis.language.check.goals import takes_unbound
+from etalis.language.check.goals import calls, takes_unbound
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Const, Term, Var
 from etalis.language.traversal import variables
@@ -27,6 +27,10 @@ Types: TypeAlias = Mapping[Kind, tuple[str, ...]]
 _Found: TypeAlias = Mapping[Kind, tuple[Type, ...]]
 ANY = "any"  # what an attribute is declared that may hold whatever comes
 _Known: TypeAlias = dict[str, TypeBound]
+_COMPUTING = frozenset((name, 2) for name in (",", "is", "=", "==", "=:=", "=\\=", "<", ">", "=<", ">=")) | {
+    ("t1", 1),
+    ("t2", 1),
+}
 
 
 class Typing(Types):
@@ -101,6 +105,13 @@ def infer_types(
             found[kind] = tuple(o if t == ANY else t for o, t in zip(open_types, types, strict=True))
     _flow(heads, found, declared, known)
     return Typing({kind: tuple(t or nothing for t in types) for kind, types in found.items()}, known, nothing)
+
+
+def asks_knowledge(heads: Sequence[p.Head]) -> bool:
+    """Tell whether what rules bind may be of types that the knowledge decides."""
+    nodes = (node for head in heads for node in p.walk(head.body))
+    binding = (test for node in nodes for test in p.tests(node) if isinstance(test, p.GoalTest) and test.outputs)
+    return not all(call.indicator in _COMPUTING for test in binding for call in calls(test.goal))
 
 
 class _Everything(Collection[Kind]):

@@ -36,10 +36,10 @@ from etalis.logic.machine.database import Key
 from etalis.logic.rdf.plain_names import PlainNames
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
-from etalis.plan.answers import asks_knowledge
 from etalis.plan.explain.text import Explanation, explain_rules
 from etalis.plan.named_attributes import name_attributes
 from etalis.plan.rules import plan_rules
+from etalis.plan.types import asks_knowledge
 from etalis.reactive.effects.registry import EffectRegistry
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.knowledge import Knowledge
@@ -94,9 +94,6 @@ def compile_given(
     return program
 
 
-MOST_KEPT = 16  # decisions of a program, for tables of different columns
-
-
 def compile_tree(
     tree: Tree, problems: Sequence[Problem], *, flags: Mapping[str, object] = NOTHING, strict: bool = False
 ) -> CompiledProgram:
@@ -111,6 +108,9 @@ def compile_tree(
         if refused:
             raise ProgramError(*refused)
     return program
+
+
+_MOST_RECALLED = 32  # answers of a program, for tables of different columns
 
 
 class of_tree(Generic[T]):  # noqa: N801 - it stands for a property
@@ -186,16 +186,10 @@ class CompiledProgram:
         return found
 
     def decided(self, key: Hashable, heads: Sequence[p.Head], decide: Callable[[], T]) -> T:
-        """Return what is decided of planned rules, by all that decides it; kept unless it depends on the knowledge."""
-        if key in self.found_of_rules:
-            known: T = self.found_of_rules[key]
-            return known
-        found = decide()
-        if not asks_knowledge(heads):
-            if len(self.found_of_rules) >= MOST_KEPT:
-                self.found_of_rules.clear()
-            self.found_of_rules[key] = found
-        return found
+        """Return what is decided of planned rules for a table; it is decided anew where the knowledge decides, too."""
+        if key in self.found_of_rules.get("of tables", ()) or not asks_knowledge(heads):
+            return self.recalled(key, decide)
+        return decide()
 
     @of_tree
     def signatures(self) -> Mapping[str, Signature]:
@@ -215,10 +209,22 @@ class CompiledProgram:
 
     def settings_under(self, policy: str | None) -> Settings:
         """Return the settings, with another consumption policy if one is given; refuse one that does not exist."""
-        if policy is None:
+        if policy is None or policy == self.settings.policy:
             return self.settings
-        settings(self.tree, {"event_consumption_policy": policy})
+        if policy not in self.found_of_tree.setdefault("policies", set()):
+            settings(self.tree, {"event_consumption_policy": policy})
+            self.found_of_tree["policies"].add(policy)
         return replace(self.settings, policy=policy)
+
+    def recalled(self, key: Hashable, find: Callable[[], T]) -> T:
+        """Return what was found for some table before, or find it; what the rules and the key alone decide."""
+        known = self.found_of_rules.setdefault("of tables", {})
+        if key not in known:
+            if len(known) >= _MOST_RECALLED:
+                known.clear()
+            known[key] = find()
+        found: T = known[key]
+        return found
 
     def plans(self, policy: str | None = None, *, parts: bool = False) -> tuple[p.Head, ...]:
         """Return the plans of the rules, which are made once; with `parts` they keep the inputs' numbers."""

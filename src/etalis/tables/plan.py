@@ -80,11 +80,23 @@ def plan_input(
     program: CompiledProgram, given: Sequence[TableSchema | Frame], options: Options, policy: str | None
 ) -> InputPlan:
     """Decide which columns become which events, or refuse what does not fit; of a frame that is decided."""
+    settings = program.settings_under(policy)
+    if not all(isinstance(each, TableSchema) for each in given):
+        return _planned(program, given, options, settings, policy)
+    asked = tuple((tuple(each.columns.items()), each.event) for each in given if isinstance(each, TableSchema))
+    key = "input", settings, asked, options, program.background
+    return program.recalled(key, lambda: _planned(program, given, options, settings, policy))
+
+
+def _planned(
+    program: CompiledProgram, given: Sequence[TableSchema | Frame], options: Options, settings: Settings,
+    policy: str | None,
+) -> InputPlan:  # fmt: skip
     unplanned = program.once("unplanned", lambda program: find_unplanned(program.tree))
     if unplanned is not None:
         hint = "write the rules into the program's text, and report derived events"
         raise refuse("E610", f"the columns of the results cannot be determined: {unplanned}", hint)
-    settings, heads = program.settings_under(policy), program.plans(policy)
+    heads = program.plans(policy)
     known = signatures_read(program)
     made = tuple(s.kind[0] for s in known if s.made)
     frames = read_frames(given, known, options)

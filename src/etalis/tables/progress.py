@@ -14,7 +14,7 @@ from typing import TextIO
 
 Tell = Callable[[int, int], object]  # rows and matches so far
 
-BATCH = 1 << 17  # rows that are taken at a time
+BATCH = 1 << 18  # rows that are taken at a time
 _PATIENCE = 1.0  # seconds before anything is shown
 _PAUSE = 0.2  # between two looks
 

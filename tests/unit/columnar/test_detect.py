@@ -349,7 +349,10 @@ def test_what_is_over_leaves_the_table_of_a_join(relation: str, policy: str, mon
     got = sorted(zip(*(found[name].to_pylist() for name in ("start", "end", "K", "B", "C")), strict=True))
     assert got == sorted((event.start, event.end, *event.args) for event in wanted)
     assert len(got) > 20
-    assert any(alive > 100 + 10 * used for alive, used in kept), kept
+    if relation == "meets":  # what begins where another ends has come after it, and need not wait
+        assert not kept
+    else:
+        assert any(alive > 100 + 10 * used for alive, used in kept), kept
 
 
 def test_many_rules_take_more_rows_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import pytest
 
 np = pytest.importorskip("numpy")
+pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
 
+import etalis  # noqa: E402
 from etalis.columnar.kernels import matching as k  # noqa: E402
 from etalis.columnar.kernels.buffers import Buffers  # noqa: E402
 from etalis.columnar.kernels.following import BLOCK  # noqa: E402
@@ -94,3 +97,25 @@ def test_pairs_come_in_portions_of_whole_arrivals() -> None:
         assert len(several) > 20
         assert max(map(len, several)) < 1_024
         assert not any(set(a.tolist()) & set(b.tolist()) for a, b in pairwise(several))
+
+
+@pytest.mark.parametrize("relation", ["meets", "equals", "starts", "finishes"])
+def test_what_shares_a_moment_is_found_among_instants_and_intervals(relation: str) -> None:
+    for seed in range(12):
+        rng = random.Random(seed)
+        inner = rng.choice(["e(K, A) seq e(K, B)", "e(K, B) or (e(K, A) seq f(K, B))"])
+        policy = rng.choice(["unrestricted", "chronological", "recent", "snoop_recent", "cumulative"])
+        program = etalis.compile(f"""
+        :- event(e(k: int, x: int)). :- event(f(k: int, x: int)).
+        span([property(policy, unrestricted)]) rule: span(K, B) <- ({inner}) within 8.
+        pair(K, X, Y) <- span(K, X) {relation} span(K, Y).
+        print_trigger(pair/3).
+        """)
+        times = sorted(rng.randrange(30) for _ in range(25))
+        rows = [(rng.choice("ef"), rng.randrange(2), rng.randrange(3), at) for at in times]
+        table = pa.table(dict(zip(("event", "k", "x", "at"), map(list, zip(*rows, strict=True)), strict=True)))
+        batch = rng.choice([3, 7, 1000])
+        found = program.detect(table, time="at", event="event", policy=policy, threads=1, batch=batch)
+        got = zip(*(found[name].to_pylist() for name in ("start", "end", "K", "X", "Y")), strict=True)
+        wanted = [(e.start, e.end, *e.args) for e in program.engine(policy=policy).run(rows) if e.name == "pair"]
+        assert sorted(got) == sorted(wanted), seed

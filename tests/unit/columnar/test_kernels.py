@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +15,10 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
 
 import etalis  # noqa: E402
+from etalis.columnar.data.ascending import have_in_common, order_in_runs, place_in_run, places  # noqa: E402
 from etalis.columnar.data.events import find_types, gather  # noqa: E402
 from etalis.columnar.data.texts import TextIndex  # noqa: E402
-from etalis.columnar.kernels import aggregate, chains, lists, matching, repetition, rows  # noqa: E402
+from etalis.columnar.kernels import aggregate, chains, lists, matching, order, repetition, rows  # noqa: E402
 from etalis.columnar.kernels.buffers import BlockerIndex, Buffers, KeyIndex  # noqa: E402
 from etalis.columnar.kernels.join import ArrivingRows, Pairs  # noqa: E402
 from etalis.columnar.kernels.matching import NO_WINDOW, Matching  # noqa: E402
@@ -58,6 +60,11 @@ def in_order_of_ends(some: Sequence[twins.Row]) -> list[twins.Row]:
 
 def arrivals(some: list[twins.Row]) -> ArrivingRows:
     return ArrivingRows(*(ints(getattr(row, name) for row in some) for name in twins.Row._fields))
+
+
+def nearer(some: ArrivingRows, seed: int) -> ArrivingRows:
+    """Return rows whose keys are near each other, for every other seed."""
+    return some._replace(keys=some.keys >> 33 * (seed % 2))
 
 
 def all_pairs(search: pair_search.PairSearch, most: int) -> list[tuple[int, int, bool]]:
@@ -108,7 +115,7 @@ def test_join(relation: str, policy: str) -> None:
             how, twin.by_turn = how.by_turn(all_of_them=False), True
         limit = np.zeros(0, np.int64) if twin.limit is None else ints(twin.limit)
         count = len(twin.sides[0])
-        both = arrivals([*twin.sides[0], *twin.sides[1]])
+        both = nearer(arrivals([*twin.sides[0], *twin.sides[1]]), seed)
         search = pair_search.JoinSearch(how, both, count, old, limit, Buffers())
         assert all_pairs(search, rng.choice([1, 4, 1 << 62])) == list(twin.pairs(old)), seed
         if not twin.by_turn:
@@ -125,7 +132,8 @@ def test_follow(relation: str, policy: str) -> None:
         twin.sides = (sides[0], sides[1])
         how = Matching.of(twin.relation, twin.policy, twin.window)
         limit = np.zeros(0, np.int64) if twin.limit is None else ints(twin.limit)
-        search = pair_search.FollowingSearch(how, arrivals(sides[0]), arrivals(sides[1]), old, limit, Buffers())
+        left, right = (nearer(arrivals(side), seed) for side in sides)
+        search = pair_search.FollowingSearch(how, left, right, old, limit, Buffers())
         expected = list(twin.pairs((old, 0)))
         assert all_pairs(search, rng.choice([1, 4, 1 << 62])) == expected, seed
         now = max((row.end for side in sides for row in side), default=0)
@@ -494,3 +502,45 @@ def test_the_recursion_machine(nodes: list[Any]) -> None:
         expected = twins.paths(given, 6)
         assert {(*e.args, e.start, e.end) for e in found if e.name == "p"} == expected, seed
         assert len(found) == len(expected)
+
+
+def ascending(rng: random.Random, count: int) -> list[int]:
+    return sorted(rng.randrange(2 * count + 1) for _ in range(count))
+
+
+def test_find_places() -> None:
+    for seed in SEEDS:
+        rng = random.Random(seed)
+        known, asked = ascending(rng, rng.choice([0, 5, 300])), ascending(rng, rng.choice([0, 9, 400]))
+        if seed % 2:
+            rng.shuffle(asked)
+        for after, find in ((False, bisect_left), (True, bisect_right)):
+            found = np.empty(len(asked), np.int64)
+            order.find_places(ints(known), ints(asked), after, found)
+            assert found.tolist() == [find(known, x) for x in asked]
+            assert places(ints(known), ints(asked), after=after).tolist() == found.tolist()
+
+
+def test_number_runs_and_sort_in_runs() -> None:
+    for seed in SEEDS:
+        rng = random.Random(seed)
+        runs = ascending(rng, rng.choice([0, 1, 20, 400]))
+        keys = [[rng.randrange(3) for _ in runs] for _ in range(rng.choice([1, 2]))]
+        found = np.empty(len(runs), np.int64)
+        order.number_runs(ints(runs), found)
+        assert found.tolist() == [x - runs.index(number) for x, number in enumerate(runs)]
+        assert place_in_run(ints(runs)).tolist() == found.tolist()
+        expected = sorted(range(len(runs)), key=lambda x: (runs[x], *(key[x] for key in keys)))
+        several = np.arange(len(runs))
+        order.sort_in_runs(ints(runs), np.array(keys, np.int64).reshape(len(keys), len(runs)), several)
+        assert several.tolist() == expected
+        assert order_in_runs(ints(runs), [ints(key) for key in keys]).tolist() == expected
+
+
+def test_have_in_common() -> None:
+    for seed in SEEDS:
+        rng = random.Random(seed)
+        a, b = ([4 * rng.randrange(200) + rng.randrange(4) for _ in range(rng.choice([0, 3, 30]))] for _ in "ab")
+        expected = bool({x >> 2 for x in a} & {x >> 2 for x in b})
+        assert order.have_in_common(ints(sorted(a)), ints(sorted(b)), 2) == expected
+        assert have_in_common(ints(sorted(a)), ints(sorted(b)), 2) == expected

@@ -104,19 +104,17 @@ class Judge:
             return None
         return passes if doubt is None or not doubt.any() else None
 
-    def passing(self, rows: Instances) -> tuple[Flags, dict[str, Column]]:
-        """Return which matches pass, and what the condition binds for those that do, in their order."""
-        kept, bound = self._solved(rows)
-        if len(kept) == len(rows) and (not len(kept) or (kept == np.arange(len(rows))).all()):
-            return np.ones(len(rows), bool), bound
-        first = np.flatnonzero(np.diff(kept, prepend=-1))
-        passes = np.zeros(len(rows), bool)
-        passes[kept] = True
-        return passes, {name: column.take(first) for name, column in bound.items()}
+    def solutions(self, rows: Instances) -> tuple[Integers | None, dict[str, Column]]:
+        """Return the matches that pass, None if all do, and what the condition binds for these, in their order.
 
-    def solutions(self, rows: Instances) -> tuple[Integers, dict[str, Column]]:
-        """Return each match once per solution, and what the solutions bind: `event_multiply`."""
+        A match passes once; once per solution where the condition multiplies.
+        """
         kept, bound = self._solved(rows)
+        if not self.multiplies:
+            if (kept[1:] > kept[:-1]).all():  # one solution each
+                return None if len(kept) == len(rows) else kept, bound
+            first = np.flatnonzero(np.diff(kept, prepend=-1))
+            return kept[first], {name: column.take(first) for name, column in bound.items()}
         once = KeyIndex(key_rows([[Column("int", kept), *bound.values()]], [len(kept)])[0]).first
         return kept[once], {name: column.take(once) for name, column in bound.items()}
 
@@ -173,9 +171,8 @@ class Judge:
         if self.steps is None or (off and (self.own is not None or self.key in off)):
             return None
         unbound = dict.fromkeys(self.outputs)  # an alternative has columns of nulls for what is bound here
-        blocks = tuple(block.without(unbound) for block in rows.blocks) if unbound else rows.blocks
         try:
-            return follow(self.steps, Instances(rows.turn, rows.start, rows.end, blocks), self.outputs)
+            return follow(self.steps, rows.without(unbound), self.outputs)
         except InexactError:
             return None
 

@@ -47,7 +47,8 @@ class ColumnLookup:
         meets = group >= 0
         if facts.is_unique or not self.makes:
             kept = None if meets.all() else np.flatnonzero(meets)
-            return Found(kept, self._bound(facts, facts.first[group if kept is None else group[kept]]))
+            mine = group if kept is None else at(group, kept)
+            return Found(kept, self._bound(facts, mine if facts.is_unique else at(facts.first, mine)))
         counts = np.where(meets, facts.number[group], 0)
         many = counts > _MANY
         meets &= ~many
@@ -127,7 +128,7 @@ class FactIndex:
             self._coded(place, each, known) if each.type == "string" else each for place, each in enumerate(asked)
         ]
         if len(pairs) == 1 and asked[0].type == "string":
-            return self.of_code[numbers[0].data]
+            return at(self.of_code, numbers[0].data)
         return self.groups.find(key_rows([numbers], [count])[0])
 
     def _coded(self, place: int, asked: Column, known: dict[int, KnownCodes]) -> Column:

@@ -177,7 +177,7 @@ def _follow(steps: Sequence[GoalStep], rows: Instances, wanted: Sequence[str]) -
             here = here.take(kept)
             origin = kept if origin is None else origin[kept]
         if bound is not None:
-            here = Instances(here.turn, here.start, here.end, (*here.blocks, bound), here.gathered)
+            here = here.beside(bound)
     origin = np.arange(len(rows)) if origin is None else origin
     if doubtful is not None:  # of several solutions of a row one may be in doubt
         sure = np.flatnonzero(~doubtful[origin])

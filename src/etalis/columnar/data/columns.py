@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,6 +27,8 @@ FLAT = frozenset({"int", "float", "string"})
 EXACT = 1 << 53  # floats hold every integer up to here
 _WORDS = frozenset({np.dtype(np.int64), np.dtype(np.float64)})
 _FEW = 256  # rows for which a kernel is not worth its call
+_MOST_UNIFIED = 8  # of texts of different batches that are put together
+_NO_TEXTS = {"string": pa.array([], pa.string())}
 _EVERYWHERE = np.zeros(0, np.int64)
 
 
@@ -150,6 +153,8 @@ def from_values(values: Sequence[Value], kind: str) -> Column:
         data = np.empty(len(values), object)
         data[:] = values
         return Column(kind, data)
+    if not len(values):
+        return Column(kind, np.zeros(0, np.float64 if kind == "float" else np.int64), _NO_TEXTS.get(kind))
     known = [None if v.__class__ is str and v == "null" else v for v in values]
     try:
         array = pa.array(known, {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}[kind])
@@ -220,15 +225,40 @@ def unify(columns: Sequence[Column]) -> tuple[list[Integers], Any]:
     first = columns[0].texts
     if all(column.texts is first or column.texts.equals(first) for column in columns):
         return [column.data for column in columns], first
-    together = pa.concat_arrays([column.texts for column in columns]).dictionary_encode()
+    several = {id(column.texts): column.texts for column in columns}
+    known = _UNIFIED.get(tuple(several))
+    if known is None:
+        if len(_UNIFIED) >= _MOST_UNIFIED:
+            _UNIFIED.clear()
+        known = _UNIFIED[tuple(several)] = _unified(list(several.values()))
+    now = dict(zip(several, known.codes, strict=True))
+    return [c.data if (codes := now[id(c.texts)]) is None else at(codes, c.data) for c in columns], known.texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Unified:
+    """Several arrays of texts, the texts of all, and the new codes of each, None where they stay."""
+
+    several: Sequence[Any]
+    texts: Any
+    codes: Sequence[Integers | None]
+
+
+_UNIFIED: dict[tuple[int, ...], _Unified] = {}  # by the identities of the arrays, which are kept with it
+
+
+def forget_texts() -> None:
+    """Let go of texts that were put together."""
+    _UNIFIED.clear()
+
+
+def _unified(several: Sequence[Any]) -> _Unified:
+    together = pa.concat_arrays(several).dictionary_encode()
     codes = together.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    found = []
-    low = 0
-    for column in columns:
-        high = low + len(column.texts)
-        found.append(codes[low:high][column.data])
-        low = high
-    return found, together.dictionary
+    bounds = np.cumsum([0, *map(len, several)])
+    parts = [codes[low:high] for low, high in pairwise(bounds)]
+    changed = [None if (part == np.arange(len(part))).all() else part for part in parts]
+    return _Unified(several, together.dictionary, changed)
 
 
 def key_rows(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[Any]:
@@ -316,16 +346,3 @@ def ranks(column: Column) -> Integers:
         return found
     known, places = np.unique(found, return_inverse=True)
     return np.where(column.absent, len(known), places)
-
-
-def place_in_run(numbers: Integers) -> Integers:
-    """Return how many equal ones stand before each of some numbers that come in order.
-
-    >>> place_in_run(np.array([3, 3, 5, 7, 7, 7])).tolist(), place_in_run(np.zeros(0, np.int64)).tolist()
-    ([0, 1, 0, 0, 1, 2], [])
-    """
-    rows = np.arange(len(numbers))
-    begins = np.ones(len(numbers), bool)
-    np.not_equal(numbers[1:], numbers[:-1], out=begins[1:])
-    found: Integers = rows - np.maximum.accumulate(np.where(begins, rows, 0))
-    return found

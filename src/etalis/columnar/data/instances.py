@@ -7,12 +7,30 @@ payload stays in the columns it came from until somebody asks for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
 
 from etalis.columnar.data.columns import Column, Integers, at, at_either, concat, from_values, unify
+
+
+class SomeRows:
+    """Some rows of what refers to rows of others: the rows of those, found once for all that refers to the same."""
+
+    __slots__ = ("known", "rows")
+
+    def __init__(self, rows: Integers) -> None:
+        self.rows = rows
+        self.known: dict[int, tuple[Integers, Integers]] = {}
+
+    def of(self, before: Integers | None) -> Integers:
+        """Return the rows of others, of which there were some before; None: all, in order."""
+        if before is None:
+            return self.rows
+        if id(before) not in self.known:
+            self.known[id(before)] = before, at(before, self.rows)
+        return self.known[id(before)][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +40,10 @@ class ColumnBlock:
     columns: Mapping[str, Column]
     rows: Integers | None = None
 
-    def take(self, rows: Integers) -> ColumnBlock:
+    def take(self, rows: Integers | SomeRows) -> ColumnBlock:
         """Return the block for some of the instances."""
-        return ColumnBlock(self.columns, rows if self.rows is None else at(self.rows, rows))
+        some = rows if isinstance(rows, SomeRows) else SomeRows(rows)
+        return ColumnBlock(self.columns, some.of(self.rows))
 
     def without(self, names: Iterable[str]) -> ColumnBlock:
         """Return the block without some of its columns."""
@@ -71,9 +90,10 @@ class Stacked:
         """The columns of the lower block; those of the upper one have the same names."""
         return self.below.columns
 
-    def take(self, rows: Integers) -> Stacked:
+    def take(self, rows: Integers | SomeRows) -> Stacked:
         """Return the block for some of the instances."""
-        return Stacked(self.above, self.below, rows if self.rows is None else at(self.rows, rows))
+        some = rows if isinstance(rows, SomeRows) else SomeRows(rows)
+        return Stacked(self.above, self.below, some.of(self.rows))
 
     def without(self, names: Iterable[str]) -> Stacked:
         """Return the block without some of its columns."""
@@ -93,23 +113,66 @@ class Stacked:
         return Column(above.type, at_either(high, low, self.below.rows, self.rows), texts)
 
 
-@dataclass(frozen=True, slots=True)
-class Instances:
-    """Matches of a node, in order of arrival; a column that was asked for is kept, since several may read it."""
+class Deferred:
+    """Numbers that stand at some rows of others, gathered when they are asked for."""
 
-    turn: Integers
-    start: Integers
-    end: Integers
-    blocks: tuple[ColumnBlock | Stacked, ...] = ()
-    gathered: dict[str, Column] = field(default_factory=dict, compare=False)
+    __slots__ = ("data", "rows")
+
+    def __init__(self, data: Integers, rows: Integers | None = None) -> None:
+        self.data = data
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.data if self.rows is None else self.rows)
+
+    def get(self) -> Integers:
+        """Return the numbers, which are kept."""
+        if self.rows is not None:
+            self.data, self.rows = at(self.data, self.rows), None
+        return self.data
+
+    def take(self, some: SomeRows) -> Deferred:
+        """Return some of the numbers."""
+        return Deferred(self.data, some.of(self.rows))
+
+
+class Instances:
+    """Matches of a node, in order of arrival; times and columns are gathered when they are asked for, and kept."""
+
+    __slots__ = ("_end", "_start", "_turn", "blocks", "gathered")
+
+    def __init__(
+        self, turn: Integers | Deferred, start: Integers | Deferred, end: Integers | Deferred,
+        blocks: tuple[ColumnBlock | Stacked, ...] = (), gathered: dict[str, Column] | None = None,
+    ) -> None:  # fmt: skip
+        self._turn = turn if isinstance(turn, Deferred) else Deferred(turn)
+        self._start = start if isinstance(start, Deferred) else Deferred(start)
+        self._end = self._start if end is start else end if isinstance(end, Deferred) else Deferred(end)
+        self.blocks = blocks
+        self.gathered: dict[str, Column] = {} if gathered is None else gathered
 
     @staticmethod
     def of(turn: Integers, start: Integers, end: Integers, columns: Mapping[str, Column]) -> Instances:
         """Return instances over columns of their own."""
         return Instances(turn, start, end, (ColumnBlock(columns),))
 
+    @property
+    def turn(self) -> Integers:
+        """The turns at which they are complete."""
+        return self._turn.get()
+
+    @property
+    def start(self) -> Integers:
+        """When they start."""
+        return self._start.get()
+
+    @property
+    def end(self) -> Integers:
+        """When they end; the array of starts itself, where all are known to be instants."""
+        return self._end.get()
+
     def __len__(self) -> int:
-        return len(self.turn)
+        return len(self._turn)
 
     def column(self, name: str) -> Column:
         """Return the values of a variable."""
@@ -117,16 +180,38 @@ class Instances:
             self.gathered[name] = next(block for block in self.blocks if name in block.columns).column(name)
         return self.gathered[name]
 
-    def take(self, rows: Integers) -> Instances:
+    def take(self, rows: Integers | SomeRows) -> Instances:
         """Return some of the instances."""
-        blocks = tuple(block.take(rows) for block in self.blocks)
-        start = at(self.start, rows)
-        return Instances(at(self.turn, rows), start, start if self.end is self.start else at(self.end, rows), blocks)
+        some = rows if isinstance(rows, SomeRows) else SomeRows(rows)
+        start = self._start.take(some)
+        end = start if self._end is self._start else self._end.take(some)
+        return Instances(self._turn.take(some), start, end, tuple(block.take(some) for block in self.blocks))
+
+    def paired(self, a: Integers, right: Instances, b: Integers) -> Instances:
+        """Return pairs with instances that come later, from the start of these to the end of those."""
+        mine, theirs = SomeRows(a), SomeRows(b)
+        blocks = (*(block.take(mine) for block in self.blocks), *(block.take(theirs) for block in right.blocks))
+        return Instances(right._turn.take(theirs), self._start.take(mine), right._end.take(theirs), blocks)
+
+    def beside(self, block: ColumnBlock) -> Instances:
+        """Return the instances with more columns, none of which they have."""
+        return Instances(self._turn, self._start, self._end, (*self.blocks, block), self.gathered)
+
+    def without(self, names: Iterable[str]) -> Instances:
+        """Return the instances without some of their columns; what is gathered for these is not for others."""
+        gone = set(names)
+        blocks = tuple(block.without(gone) for block in self.blocks) if gone else self.blocks
+        known = {name: column for name, column in self.gathered.items() if name not in gone}
+        return Instances(self._turn, self._start, self._end, blocks, known)
 
     def with_columns(self, columns: Mapping[str, Column]) -> Instances:
         """Return the instances with more columns, which hide those of the same names."""
         kept = (block.without(columns) for block in self.blocks)
-        return Instances(self.turn, self.start, self.end, (*kept, ColumnBlock(columns)))
+        return Instances(self._turn, self._start, self._end, (*kept, ColumnBlock(columns)))
+
+    def at_turns(self, turn: Integers) -> Instances:
+        """Return the instances with other turns."""
+        return Instances(turn, self._start, self._end, self.blocks, self.gathered)
 
     def only(self, names: Iterable[str]) -> Instances:
         """Return the instances with some of their columns, each gathered for itself: what is kept for later."""

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from etalis.columnar.kernels.jit import kernel
 from etalis.columnar.kernels.search import bisect
 
+_NEAR = 4  # blockers that are looked at one by one before those behind are searched
+
 
 class BlockerGroups(NamedTuple):
     """Blockers of group g stand from first[g] to first[g + 1]: the `end` of each, and the `latest` start so far."""
@@ -38,13 +40,24 @@ def arrange(group: Any, starts: Any, ends: Any, groups: BlockerGroups) -> None:
 
 
 @kernel
-def blocked(group: Any, low: Any, high: Any, groups: BlockerGroups, answers: Any) -> None:
-    """Tell for each question whether its group has a blocker with low < start and end < high."""
+def blocked(group: Any, low: Any, high: Any, groups: BlockerGroups, reached: Any, answers: Any) -> None:
+    """Tell for each question whether its group has a blocker with low < start and end < high.
+
+    Each group goes on from where it was `reached` last, at first its beginning: questions mostly come in order.
+    """
     first, end, latest = groups
     for q in range(len(group)):
         g = group[q]
         if g >= 0:
-            at = bisect(end, first[g], first[g + 1], high[q])
+            at = reached[g]
+            if at > first[g] and end[at - 1] >= high[q]:
+                at = bisect(end, first[g], at, high[q])
+            near = min(first[g + 1], at + _NEAR)
+            while at < near and end[at] < high[q]:
+                at += 1
+            if at == near and at < first[g + 1] and end[at] < high[q]:
+                at = bisect(end, at, first[g + 1], high[q])
+            reached[g] = at
             answers[q] = at > first[g] and latest[at - 1] > low[q]
 
 

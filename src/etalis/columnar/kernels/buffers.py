@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,20 @@ from etalis.columnar.kernels import blockers as b
 from etalis.columnar.kernels import hash_tables as h
 from etalis.columnar.kernels import rows as r
 
+_KEPT = (32 << 20) - (64 << 10)  # bytes, a little less than the largest piece that GNU's allocator may keep
 SMALL = 256  # places of a hash table at least
 _WIDEST = 1 << 62  # as many rows of keys have a word each
 _FEW_CODES = 6  # as many passes of NumPy are faster than the two of a kernel that sorts them out at once
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the system's allocator keep memory that arrays gave back, up to some tens of megabytes.
+
+    That of GNU gives large pieces back to the system at once, whose pages then cost more than what is done in them. It
+    keeps pieces up to the largest one that it has seen freed, so one is, of which no page is touched.
+    """
+    np.empty(_KEPT, np.uint8)
 
 
 class Buffers:
@@ -110,9 +122,19 @@ class KeyIndex:
         return group
 
 
-def code_keys(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[Integers]:
-    """Return, per side, a number per row; numbers are equal exactly where the sides' columns are, place by place."""
+def code_keys(
+    sides: Sequence[Sequence[Column]], counts: Sequence[int], more: Sequence[Sequence[Integers]] = ()
+) -> list[Integers]:
+    """Return, per side, a number per row; numbers are equal exactly where the sides' columns are, place by place.
+
+    They tell `more` columns of each side apart, too, if a word holds all of them.
+    """
     rows = key_columns(sides)
+    if more and more[0]:
+        wider = [[*numbers, *others] for numbers, others in zip(rows, more, strict=True)]
+        span = CodeSpan.of(list(zip(*wider, strict=True)))
+        if span is not None:
+            return [span.number(numbers) for numbers in wider]
     if not rows[0]:
         return [np.zeros(count, np.int64) for count in counts]
     if len(rows[0]) == 1:
@@ -136,7 +158,7 @@ class BlockerIndex:
     def hit(self, keys: Any, low: Integers, high: Integers) -> Flags:
         """Tell for each question whether a blocker of its key has low < start and end < high."""
         answers = np.zeros(len(keys), bool)
-        b.blocked(self.known.find(keys), low, high, self.groups, answers)
+        b.blocked(self.known.find(keys), low, high, self.groups, self.groups.first.copy(), answers)
         return answers
 
     def lower(self, limit: Integers, keys: Any, moment: Integers) -> None:

@@ -25,14 +25,15 @@ class LeftBlock(NamedTuple):
     """What waits of the left sides: which are `alive`, and the `rows` so far, a block of new ones last.
 
     They stand by their places in `rows` in the `table`, an open one that has the first of each key: the owner of a
-    list. `lists` has numbers for each place: head, tail and the last one that has arrived of the list it owns, and what
-    comes after and before it in a list.
+    list; keys may be `near` each other. `lists` has numbers for each place: head, tail and the last one that has
+    arrived of the list it owns, and what comes after and before it in a list.
     """
 
     alive: Any
     rows: Any
     table: Any
     lists: Any
+    near: bool
 
 
 @inner
@@ -50,7 +51,7 @@ def find_owner(table: Any, rows: Any, keys: Any, shift: int, key: int) -> tuple[
 @inner
 def fill(store: LeftBlock, count: int, left: ArrivingRows, shift: int, least: int) -> None:
     """Put those of the `count` rows that are alive and do not end before `least` into the table and its lists."""
-    alive, rows, table, lists = store
+    alive, rows, table, lists, _ = store
     for place in range(len(table)):
         table[place] = -1
     for at in range(count):
@@ -92,7 +93,7 @@ def expire(store: LeftBlock, own: int, left: ArrivingRows, turn: int, least: int
 @inner
 def last_arrived(store: LeftBlock, own: int, left: ArrivingRows, turn: int, newest: bool) -> Any:
     """Return the last one of a list that has arrived by a turn; if the `newest` alone waits, it replaces the others."""
-    alive, rows, _, lists = store
+    alive, rows, _, lists, _ = store
     y = lists[own + HEAD]
     c = lists[own + ARRIVED]
     if c >= 0:
@@ -143,11 +144,11 @@ def follow(
     select, consume, keep, relation, occurs_on, window, (retain, _) = how
     turn0, start0, end0, _ = left
     turn1, start1, end1, keys1 = right
-    alive, waiting, table, lists = store
+    alive, waiting, table, lists, near = store
     found_left, found_right, _, enough = pairs
     n0 = len(turn0)
     n1 = len(turn1)
-    shift = shift_for(len(table) - 1)
+    shift = shift_for(len(table) - 1, near)
     i = cursor[NEXT_LEFT]
     j = cursor[NEXT_RIGHT]
     y = cursor[CANDIDATE]

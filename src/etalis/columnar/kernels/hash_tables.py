@@ -27,17 +27,25 @@ def stir(mixed: int, number: int) -> int:
 
 
 @part
-def shift_for(mask: int) -> int:
-    """Return the shift with which `spread` gives the places up to `mask`, one less than a power of two."""
+def shift_for(mask: int, near: bool) -> int:
+    """Return the shift with which `spread` gives the places up to `mask`, one less than a power of two.
+
+    It is negative where keys are `near` each other, so that neighbours get places near each other.
+    """
     shift = 32
     while (1 << (32 - shift)) <= mask:
         shift -= 1
-    return shift
+    return shift - 32 if near else shift
 
 
 @part
 def spread(key: int, shift: int) -> int:
-    """Return the place of a key in a table of 2 ** (32 - shift) places: all its bits tell."""
+    """Return the place of a key in a table of 2 ** (32 - shift) places: all its bits tell.
+
+    Of keys near each other twice as many bits do as places have, and a table of 2 ** -shift places stays in the caches.
+    """
+    if shift < 0:
+        return (key ^ (key >> -shift)) & ((1 << -shift) - 1)
     return ((((key ^ (key >> 32)) & LOW_HALF) * FACTOR) & LOW_HALF) >> shift
 
 

@@ -40,12 +40,13 @@ class ArrivingRows(NamedTuple):
 class WaitingRows(NamedTuple):
     """What waits: rows that are `alive`, in two lists per key, 2 * owner for left sides and 2 * owner + 1 for right.
 
-    `table` is an open table of keys, each with the row that owns it.
+    `table` is an open table of keys, which may be `near` each other, each with the row that owns it.
     """
 
     alive: Any
     table: Any
     lists: Lists
+    near: bool
 
 
 class Pairs(NamedTuple):
@@ -112,11 +113,11 @@ def join(
     """
     select, consume, keep, relation, occurs_on, window, (retain0, retain1) = how
     turn, start, end, keys = rows
-    alive, table, lists = store
+    alive, table, lists, near = store
     left, right, arrived, enough = pairs
     n = len(turn)
     mask = len(table) // 2 - 1
-    shift = shift_for(mask)
+    shift = shift_for(mask, near)
     i = cursor[LEFT]
     j = cursor[RIGHT]
     x = cursor[ARRIVAL]
@@ -213,7 +214,7 @@ def join(
 @kernel
 def rebuild(waiting: Any, count: int, rows: ArrivingRows, store: WaitingRows) -> int:
     """Put what waits into an empty table and its lists, in the order given; return how many keys there are."""
-    shift = shift_for(len(store.table) // 2 - 1)
+    shift = shift_for(len(store.table) // 2 - 1, store.near)
     used = 0
     for at in range(len(waiting)):
         x = waiting[at]

@@ -154,20 +154,18 @@ class TestSequence:
 
     def passing(self, rows: Instances) -> tuple[Integers, Instances]:
         """Return which matches pass all tests, once per solution, and these with what the tests bind."""
-        chosen = np.arange(len(rows))
+        chosen, count = None, len(rows)
         for test in self.tests:
-            kept = None
-            if isinstance(test, Judge) and test.multiplies:
+            if isinstance(test, Judge):
                 kept, bound = test.solutions(rows)
             else:
                 passes, bound = test.passing(rows)
-                if not passes.all():
-                    kept = np.flatnonzero(passes)
+                kept = None if passes.all() else np.flatnonzero(passes)
             if kept is not None:
-                chosen, rows = chosen[kept], rows.take(kept)
+                chosen, rows = kept if chosen is None else chosen[kept], rows.take(kept)
             if bound:
                 rows = rows.with_columns(bound)
-        return chosen, rows
+        return np.arange(count) if chosen is None else chosen, rows
 
 
 class AbsenceTest:
@@ -284,7 +282,8 @@ class OutputTests:
         """Return what passes."""
         self.tests.process(batch)
         if self.window is not None:
-            rows = rows.take(np.flatnonzero(rows.end - rows.start <= self.window))
+            lasts = rows.end - rows.start <= self.window
+            rows = rows if lasts.all() else rows.take(np.flatnonzero(lasts))
         _, rows = self.tests.passing(rows)
         for test in self.tests.tests:
             if isinstance(test, AbsenceTest):

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from etalis.columnar.clock import first_turns, waiting_step
-from etalis.columnar.data.columns import Integers, key_rows, place_in_run
+from etalis.columnar.data.ascending import place_in_run
+from etalis.columnar.data.columns import Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels.buffers import BlockerIndex
 from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence

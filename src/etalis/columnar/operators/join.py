@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from etalis.columnar.conditions.judge import Judge
-from etalis.columnar.data.columns import Column, Flags, Integers, at
+from etalis.columnar.data.columns import Column, Flags, Integers
 from etalis.columnar.data.instances import Instances, nothing, stack, stack_blocks
 from etalis.columnar.kernels.buffers import Buffers, code_keys
 from etalis.columnar.kernels.join import ArrivingRows, Pairs
@@ -26,7 +26,7 @@ from etalis.columnar.operators.pair_search import (
     occur,
 )
 from etalis.plan import algebra as p
-from etalis.plan.retention import shared_names, window_of
+from etalis.plan.retention import equal_times, shared_names, waits_as_instant, window_of
 from etalis.plan.sharing import meet
 
 PAIRS = 1 << 16  # pairs that are judged at a time
@@ -62,7 +62,11 @@ class JoinOperator(ColumnOperator):
         self.matching = Matching.of(node.relation, node.policy, window_of(node.tests))
         self.meets_itself = node.policy.keep == "newest" and meet(node.left, node.right)
         self.key = tuple(v for v in shared_names(node) if v not in vague)
-        asked = {*node.exports, *(("$first", "$last") if tests else ())}
+        gaps_asked = any(isinstance(test, AbsenceTest) and test.test.kind == "gap" for test in tests.tests)
+        asked = {*node.exports, *(("$first", "$last") if gaps_asked else ())}
+        self._begins_where_left_ends = waits_as_instant(node.relation, 1)
+        times = equal_times(node.relation) if node.policy.keep != "newest" else ((), ())  # these choose among a key's
+        self._equal_times = (times[0], times[0], times[1], times[1])
         self.marks = node.relation.sequential and bool(asked & {"$first", "$last"})
         marked = (LIMIT,) if gaps else ()
         names = [(*node.left.exports, *marked), node.right.exports]
@@ -109,8 +113,9 @@ class JoinOperator(ColumnOperator):
             self.asked = TestSequence(
                 test for test in self.tests.tests if not (isinstance(test, Judge) and follows_from(test.test, shown))
             )
-        keys = code_keys(columns, list(map(len, parts)))
-        follows = self.matching.retain[1] == NEVER and not self.meets_itself
+        times = [[getattr(part, name) for name in names] for part, names in zip(parts, self._equal_times, strict=True)]
+        keys = code_keys(columns, list(map(len, parts)), times)
+        follows = self._follows(parts[2], parts[3]) and not self.meets_itself
         sides, search = (follows and self._following(batch, parts, keys)) or self._meeting(batch, parts, keys)
         if self.lone is not None:
             self.lone.begin(len(sides[self.lone.place]))
@@ -122,6 +127,15 @@ class JoinOperator(ColumnOperator):
             sides[place] = self.lone.judge(batch, sides[place], len(self.waiting[place]))
         self._keep(sides, search.alive, batch.now)
         return found
+
+    def _follows(self, old: Instances, new: Instances) -> bool:
+        """Tell whether right sides need not wait: what they match has come before them.
+
+        One that begins where the other ends waits only if it has no duration.
+        """
+        if self.matching.retain[1] == NEVER or not self._begins_where_left_ends:
+            return self.matching.retain[1] == NEVER
+        return not len(old) and new.start is not new.end and bool((new.start < new.end).all())
 
     def _following(self, batch: Batch, parts: Sequence[Instances], keys: Sequence[Integers]) -> _Begun | None:
         """Begin a join whose right sides do not wait; None if the sides are not in order."""
@@ -269,10 +283,10 @@ class JoinOperator(ColumnOperator):
     def _matches(self, sides: Sequence[Instances], pairs: Pairs) -> Instances:
         """Return pairs of rows as instances."""
         a, b = pairs.left, pairs.right
-        blocks = (*(block.take(a) for block in sides[0].blocks), *(block.take(b) for block in sides[1].blocks))
+        found = sides[0].paired(a, sides[1], b)
         if self.matching.retain[1] == NEVER and self.node.relation.sequential and not self.marks:
-            return Instances(at(sides[1].turn, b), at(sides[0].start, a), at(sides[1].end, b), blocks)
-        found = Instances(*occur(self.matching, sides, pairs), blocks)
+            return found
+        found = Instances(*occur(self.matching, sides, pairs), found.blocks)
         if not self.marks:
             return found
         left, right = sides[0].take(a), sides[1].take(b)

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from etalis.columnar.clock import first_turns
-from etalis.columnar.data.columns import Integers, place_in_run
+from etalis.columnar.data.ascending import place_in_run
+from etalis.columnar.data.columns import Integers
 from etalis.columnar.data.instances import Instances, stack
 from etalis.columnar.operators.base import Batch, ColumnOperator, in_turn, unbound
 from etalis.columnar.operators.join import JoinOperator

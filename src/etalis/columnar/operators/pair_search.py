@@ -22,6 +22,7 @@ _PLACE = np.int32  # of what waits: two billion do not fit into memory, and half
 _NONE = np.zeros(0, np.int64)
 _REBUILDS = 8  # of a table whose rows go as fast as others come, at most, or not many more
 _BEGINNING = -(1 << 62)
+_NEAR = 4  # as many times as there are rows, numbers may be apart of which each is a place
 
 
 def end_in_order(rows: ArrivingRows) -> bool:
@@ -29,6 +30,15 @@ def end_in_order(rows: ArrivingRows) -> bool:
     start, end = rows.start, rows.end
     later = end[1:] > end[:-1]
     return bool(later.all() or (later | (end[1:] == end[:-1]) & (start[1:] >= start[:-1])).all())
+
+
+def are_near(*several: Integers) -> bool:
+    """Tell whether keys are near each other, as codes are, and numbers that count up."""
+    filled = [keys for keys in several if len(keys)]
+    if not filled:
+        return False
+    span = max(int(keys.max()) for keys in filled) - min(int(keys.min()) for keys in filled)
+    return span <= _NEAR * sum(map(len, filled))
 
 
 class PairSearch(ABC):
@@ -103,6 +113,7 @@ class JoinSearch(PairSearch):
         self.cursor = np.zeros(k.PLACES, np.int64)
         self.cursor[[k.LEFT, k.RIGHT, k.CANDIDATE]] = old[0], count + old[1], k.NEXT
         self.low, self.now = [0, count], _BEGINNING
+        self.near = are_near(both.keys)
         self.rebuild()
 
     def rebuild(self) -> None:
@@ -113,7 +124,7 @@ class JoinSearch(PairSearch):
             size *= 2
         table = self.buffers.array("table of keys", 2 * size)
         table.fill(k.NONE)
-        self.store = k.WaitingRows(self.alive, table, self.lists)
+        self.store = k.WaitingRows(self.alive, table, self.lists, self.near)
         self.cursor[k.USED] = k.rebuild(waiting, self.count, self.both, self.store)
 
     def _waiting(self, side: int) -> Integers:
@@ -153,6 +164,7 @@ class FollowingSearch(PairSearch):
     ) -> None:  # fmt: skip
         self.matching, self.left, self.right, self.limit, self.buffers = matching, left, right, limit, buffers
         self.ebbs = ebbs
+        self.near = are_near(left.keys, right.keys)
         n = len(left.turn)
         left.turn[:old] = -1
         self.alive = buffers.array("alive", n + len(right.turn), bool)
@@ -173,7 +185,7 @@ class FollowingSearch(PairSearch):
             size *= 2
         table = self.buffers.array("table", 2 * size, _PLACE)
         lists = self.buffers.array("lists", f.WIDTH * size, _PLACE)
-        self.store = f.LeftBlock(self.alive, self.waiting, table, lists)
+        self.store = f.LeftBlock(self.alive, self.waiting, table, lists, self.near)
 
     def _search(self, pairs: Pairs) -> int:
         """Find pairs until there are enough, or no room; return how many."""
