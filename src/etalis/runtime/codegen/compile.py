@@ -98,6 +98,7 @@ class Compiler:
         kind = (leaf.node.name, len(leaf.node.args))
         leaves = self.leaves[kind] = [other for other in self.leaves[kind] if other is not leaf]
         self.takers.pop(kind, None)
+        self.base.floats.remove(leaf)
         index = self.indexes.get(kind)
         if not leaves:
             del self.leaves[kind]
@@ -131,7 +132,7 @@ class Compiler:
         if len(leaves) <= MOST_TOGETHER:
             return self._offer_all(kind, leaves)
         branches = [self.branches.write(kind, leaf)[0] for leaf in leaves]
-        index = self.indexes[kind] = ConstantIndex(kind, self.base.evidence.kind(kind), branches)
+        index = self.indexes[kind] = ConstantIndex(kind, self.base.evidence, branches)
         return index.offer
 
     def _offer_all(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
