@@ -28,6 +28,7 @@ class Mark:
         self.seen: Any = None
 
 
+_MOST_UNSETTLED = 16
 _FRESH = sys.getsizeof({})
 
 
@@ -49,7 +50,7 @@ class Evidence:
         self.by_stores = by_stores
         self._parts: dict[Hashable, Mark] = {}
         self._kinds: dict[Kind, Mark] = {}
-        self.unsettled: list[Callable[[], None]] = []  # what sets marks that are due, before anybody looks at them
+        self._unsettled: list[Callable[[], None]] = []  # what sets marks that are due, before anybody looks at them
         self.shown = Shown(term=decode)
         self.nodes: set[p.Node] = set()  # that have matched over columns
         self.types: dict[Kind, tuple[str, ...]] = {}  # of attributes that came in columns
@@ -57,8 +58,14 @@ class Evidence:
 
     def settle(self) -> None:
         """Have all marks set that are due."""
-        while self.unsettled:
-            self.unsettled.pop()()
+        while self._unsettled:
+            self._unsettled.pop()()
+
+    def settle_later(self, do: Callable[[], None]) -> None:
+        """Keep what sets marks until somebody looks at them; few are kept, since they keep rules that may be gone."""
+        if len(self._unsettled) >= _MOST_UNSETTLED:
+            self.settle()
+        self._unsettled.append(do)
 
     def part(self, key: Hashable) -> Mark:
         """Return the mark of a part that is known by a key."""

@@ -69,6 +69,18 @@ def test_what_is_kept_of_intervals_is_bounded() -> None:
     assert sum(len(found) for found in segments.found if found) <= 16 * 1_000
 
 
+def test_what_has_come_is_told_of_rules_that_are_there_still() -> None:
+    engine = engine_of(*(f"r{n} rule: m{n}(P) <- tick('S{n}', P) where P > 3" for n in range(20)))
+    for n in range(4):
+        engine.push("tick", f"S{n}", 1, at=n)
+    level = engine.core.rules.compiler.indexes["tick", 2].level
+    level.build()
+    engine.delete_rule("r0")
+    engine.report()
+    marks = [engine.core.rules.evidence.part(leaf.key).seen for leaf in engine.core.rules.wiring.leaves]
+    assert marks == [True] * 3 + [None] * 16
+
+
 @pytest.mark.parametrize(
     ("rule", "row", "few"),
     [

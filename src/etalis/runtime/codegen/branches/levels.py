@@ -132,7 +132,7 @@ class ValueTable:
     def meet(self, value: Value) -> None:
         """Keep a value that has come for the first time: the patterns match that it finds."""
         if not self._met:
-            self._branches.evidence.unsettled.append(self.note_met)
+            self._branches.evidence.settle_later(self.note_met)
         self._met.append(value)
         self.unmet.discard(value)
         if 2 * len(self.unmet) < self._room:  # a set of few that were many is as slow as that of many
@@ -204,11 +204,15 @@ class Level:
         self._branches = branches
         self._used = used
         self._all = dict.fromkeys(several)
+        self.parts: dict[Key, ValueTable | Segments[Hit]] = {}
         self.build()
 
     def build(self) -> None:
         """Index all branches anew."""
-        self.parts: dict[Key, ValueTable | Segments[Hit]] = {}
+        for part in self.parts.values():
+            if isinstance(part, ValueTable):
+                part.note_met()
+        self.parts = {}
         self.numbers: tuple[int, ...] = ()
         self._markers: dict[int, list[int]] = {}
         left = list(map(self._branches.__getitem__, self._all))
