@@ -354,6 +354,7 @@ class RuleSet:
 
     def note_waiting(self) -> None:
         """Mark the parts that are known to have matched by what waits or was made, before that changes."""
+        self.evidence.settle()
         for entry in self.wiring.entries:
             store, made = self.compiler.waits_at(entry), self.compiler.makes_at(entry)
             if (store is not None and has_held(store)) or (made is not None and made.stamp != BEGINNING):

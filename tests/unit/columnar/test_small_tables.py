@@ -71,7 +71,7 @@ def test_where_a_kernel_is_missing_on_the_way_nothing_is_told_twice(
     expected: list[Any] = []
     over = program.detect(table(1_000), on_error=expected.append, **settings)
     before, told[:] = list(told), []
-    pieces = ColumnRun.process_columns
+    pieces = ColumnRun.reported_blocks
     calls = []
 
     def process(self: ColumnRun, *args: Any) -> Any:
@@ -80,7 +80,7 @@ def test_where_a_kernel_is_missing_on_the_way_nothing_is_told_twice(
             raise jit.NotCompiledError("follow")
         return pieces(self, *args)
 
-    monkeypatch.setattr(ColumnRun, "process_columns", process)
+    monkeypatch.setattr(ColumnRun, "reported_blocks", process)
     monkeypatch.setattr(SMALL, "SMALL", 5_000)
     errors: list[Any] = []
     found = program.detect(

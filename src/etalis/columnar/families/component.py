@@ -30,8 +30,7 @@ class FamilyComponent:
     def __init__(self, family: Family, shared: Builder, evidence: Evidence) -> None:
         self.family = family
         self.numbers = family.numbers
-        own = OwnRules(family, shared.conditions)
-        evidence.later.append(own.nodes)
+        own = OwnRules(family, shared.conditions, evidence)
         builder = Builder(family.types, shared.conditions, shared, own=own)
         common = family.common
         leaves = {node: FamilyLeaf(leaf, family, shared.conditions) for node, leaf in family.leaves.items()}
@@ -54,9 +53,11 @@ class FamilyComponent:
 class OwnRules:
     """What the rules of a family have for themselves."""
 
-    def __init__(self, family: Family, conditions: Conditions) -> None:
+    def __init__(self, family: Family, conditions: Conditions, evidence: Evidence) -> None:
         self.family = family
         self.conditions = conditions
+        self.evidence = evidence
+        self.is_unsettled = False
         self.numbers = np.array(family.numbers)
         self.seen: dict[p.Node, Flags] = {}
 
@@ -66,15 +67,19 @@ class OwnRules:
 
     def note(self, node: p.Node, found: Instances) -> bool:
         """Note which rules have matched at a node of the common one; tell whether there may be more."""
+        if not self.is_unsettled:
+            self.is_unsettled = True
+            self.evidence.settle_later(self.settle)
         seen = self.seen.setdefault(node, np.zeros(len(self.numbers), bool))
         seen[found.column(MEMBER).data] = True
         return not seen.all()
 
-    def nodes(self) -> Iterator[p.Node]:
-        """Yield the nodes of rules that have matched."""
+    def settle(self) -> None:
+        """Note the nodes of the rules that have matched."""
+        self.is_unsettled = False
         for number, node in enumerate(p.walk(self.family.common.body)):
             for member in np.flatnonzero(self.seen.get(node, ())).tolist():
-                yield self.family.nodes(member)[number]
+                self.evidence.nodes.add(self.family.nodes(member)[number])
 
     def judges(self, node: p.Node, place: int, types: Mapping[str, str], wanted: Collection[str]) -> OwnConditions:
         """Return the judges of the rules' own conditions for which one of a node stands."""

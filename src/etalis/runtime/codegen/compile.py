@@ -98,6 +98,7 @@ class Compiler:
         kind = (leaf.node.name, len(leaf.node.args))
         leaves = self.leaves[kind] = [other for other in self.leaves[kind] if other is not leaf]
         self.takers.pop(kind, None)
+        self.base.floats.remove(leaf)
         index = self.indexes.get(kind)
         if not leaves:
             del self.leaves[kind]
@@ -139,7 +140,7 @@ class Compiler:
 
     def _index(self, kind: tuple[str, int], leaves: list[Wired]) -> ConstantIndex:
         branches = [self.branches.write(kind, leaf)[0] for leaf in leaves]
-        return ConstantIndex(kind, self.base.evidence.kind(kind), branches)
+        return ConstantIndex(kind, self.base.evidence, branches)
 
     def _offer_all(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
         code = Code(["raw"])

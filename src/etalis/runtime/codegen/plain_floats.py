@@ -27,6 +27,7 @@ class PlainFloats:
         self._types = types
         self._declared = declared
         self._kept: dict[int, set[str]] = {}
+        self._exact: dict[tuple[str, int, int], set[int]] = {}  # by kind and place the leaves that need the value
         self.add(wiring)
 
     def add(self, wiring: Wiring) -> None:
@@ -36,13 +37,26 @@ class PlainFloats:
                 for term, (_, kind) in zip(leaf.node.args, self._declared.get(leaf.node.name, ()), strict=False):
                     if kind == "float" and isinstance(term, s.Var) and term.name in leaf.node.exports:
                         self._keep(leaf, term.name)
+                for place in range(len(leaf.node.args)):
+                    if not self._fits(leaf, place):
+                        where = (leaf.node.name, len(leaf.node.args), place)
+                        self._exact.setdefault(where, set()).add(id(leaf))
+
+    def remove(self, leaf: Wired) -> None:
+        """Forget a leaf that is gone."""
+        assert isinstance(leaf.node, p.Source)
+        for place in range(len(leaf.node.args)):
+            self._exact.get((leaf.node.name, len(leaf.node.args), place), set()).discard(id(leaf))
 
     def _keep(self, leaf: Wired, name: str) -> None:
         for entry, known_as in self._follow(leaf, name) or ():
             self._kept.setdefault(id(entry), set()).add(known_as)
 
-    def fit(self, leaf: Wired, place: int) -> bool:
-        """Tell whether an attribute may come to a leaf as a plain float."""
+    def fit(self, kind: p.Kind, place: int) -> bool:
+        """Tell whether an attribute of a kind of events may come to all leaves as a plain float."""
+        return not self._exact.get((*kind, place))
+
+    def _fits(self, leaf: Wired, place: int) -> bool:
         assert isinstance(leaf.node, p.Source)
         match leaf.node.args[place]:
             case s.Var(name=name) as variable:

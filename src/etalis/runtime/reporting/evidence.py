@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from etalis.logic.rdf.exact_terms import decode
@@ -28,6 +28,7 @@ class Mark:
         self.seen: Any = None
 
 
+_MOST_UNSETTLED = 16
 _FRESH = sys.getsizeof({})
 
 
@@ -49,11 +50,22 @@ class Evidence:
         self.by_stores = by_stores
         self._parts: dict[Hashable, Mark] = {}
         self._kinds: dict[Kind, Mark] = {}
+        self._unsettled: list[Callable[[], None]] = []  # what sets marks that are due, before anybody looks at them
         self.shown = Shown(term=decode)
         self.nodes: set[p.Node] = set()  # that have matched over columns
-        self.later: list[Callable[[], Iterable[p.Node]]] = []  # more of them, put together when somebody asks
         self.types: dict[Kind, tuple[str, ...]] = {}  # of attributes that came in columns
         self.unread: Counter[tuple[str, int | None]] = Counter()  # no number of attributes where rows do not tell it
+
+    def settle(self) -> None:
+        """Have all marks set that are due."""
+        while self._unsettled:
+            self._unsettled.pop()()
+
+    def settle_later(self, do: Callable[[], None]) -> None:
+        """Keep what sets marks until somebody looks at them; few are kept, since they keep rules that may be gone."""
+        if len(self._unsettled) >= _MOST_UNSETTLED:
+            self.settle()
+        self._unsettled.append(do)
 
     def part(self, key: Hashable) -> Mark:
         """Return the mark of a part that is known by a key."""
@@ -61,6 +73,7 @@ class Evidence:
 
     def mark_together(self, key: Hashable, other: Hashable) -> bool:
         """Let two parts that match together have one mark, if neither has matched yet; tell whether they have."""
+        self.settle()
         mark = self.part(other)
         if mark.seen is None and self.part(key).seen is None:
             self._parts[key] = mark
@@ -72,9 +85,8 @@ class Evidence:
 
     def has_matched(self, key: Hashable, node: p.Node) -> bool:
         """Tell whether a part has ever matched, event at a time or over columns."""
+        self.settle()
         mark = self._parts.get(key)
-        while self.later:
-            self.nodes.update(self.later.pop()())
         return (mark is not None and mark.seen is not None) or node in self.nodes
 
     def has_come(self, kind: Kind) -> bool:

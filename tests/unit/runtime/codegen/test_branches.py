@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf, nextafter
 from random import Random
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 import etalis
 from etalis.engine import Engine
-from etalis.runtime.codegen.branches.segments import Interval, Segments
+from etalis.runtime.codegen.branches.segments import Interval, Segments, after
 
 Item = tuple[Any, ...]
 
@@ -37,18 +38,28 @@ def test_a_number_is_found_in_every_interval_that_it_lies_in() -> None:
             for n in range(random.randrange(1, 20))
         ]
         segments = Segments(several[: len(several) // 2 + 1])
+        first = {interval.item for interval in several[: len(several) // 2 + 1]}
         for interval in several[len(several) // 2 + 1 :]:
             segments.add(interval)
         for interval in random.sample(several, len(several) // 3):
             segments.remove(interval)
             several.remove(interval)
         for number in (n / 4 for n in range(-2, 40)):
-            inside = [
-                i.item for i in several if (i.low is None or i.low <= number) and (i.high is None or i.high >= number)
-            ]
+            inside = {
+                i.item for i in several if (i.start is None or i.start <= number) and (i.end is None or number < i.end)
+            }
             found = segments.at(number)
-            assert set(inside) <= set(found)
-            assert found == sorted(found)
+            assert inside <= set(found)
+            assert {item for item in found if item in first} <= inside
+            assert list(found) == sorted(found)
+
+
+@pytest.mark.parametrize("bound", [0, 17, 17.5, -3.0, 2**52 - 1, 2**53, 2.0**53, 10**400])
+def test_what_is_greater_than_a_bound_begins_after_it(bound: float) -> None:
+    start = after(bound)
+    for number in (bound, bound + 1, bound - 1, *(() if bound > 1e300 else (nextafter(bound, -inf), float(bound)))):
+        assert number <= bound or start is None or number >= start
+        assert number > bound or start is None or number < start
 
 
 def test_what_is_kept_of_intervals_is_bounded() -> None:
@@ -58,15 +69,30 @@ def test_what_is_kept_of_intervals_is_bounded() -> None:
     assert sum(len(found) for found in segments.found if found) <= 16 * 1_000
 
 
+def test_what_has_come_is_told_of_rules_that_are_there_still() -> None:
+    engine = engine_of(*(f"r{n} rule: m{n}(P) <- tick('S{n}', P) where P > 3" for n in range(20)))
+    for n in range(4):
+        engine.push("tick", f"S{n}", 1, at=n)
+    level = engine.core.rules.compiler.indexes["tick", 2].level
+    level.build()
+    engine.delete_rule("r0")
+    engine.report()
+    marks = [engine.core.rules.evidence.part(leaf.key).seen for leaf in engine.core.rules.wiring.leaves]
+    assert marks == [True] * 3 + [None] * 16
+
+
 @pytest.mark.parametrize(
     ("rule", "row", "few"),
     [
         ("m{n}(P) <- tick('S{n}', P)", ("S7", 1), 1),
         ("m{n}(P) <- tick(S, P) where S = 'S{n}'", ("S7", 1), 1),
         ("m{n}(P) <- tick(S, P) where ('S{n}' == S, P > 2)", ("S7", 1), 1),
-        ("m{n}(S) <- tick(S, P) where P > {n}", ("S7", 30), 31),
-        ("m{n}(S) <- tick(S, P) where ({n} < P, P =< {n} + 1)", ("S7", 30), 31),
+        ("m{n}(S) <- tick(S, P) where P > {n}", ("S7", 30), 30),
+        ("m{n}(S) <- tick(S, P) where ({n} < P, P =< {n} + 1)", ("S7", 30), 30),
         ("m{n}(S) <- tick(S, P) where (P > {n}, P < {n}.5)", ("S7", 30.2), 1),
+        ("m{n}(S) <- tick(S, P) where (P >= {n}, P < {n}.5)", ("S7", 30.5), 0),
+        ("m{n}(S) <- tick(S, P) where (P > {n}, P =< {n}.5)", ("S7", 30.5), 1),
+        ("m{n}(S) <- tick(S, P) where (P > {n}, {n} =< P)", ("S7", 30), 30),
         ("m{n}(P) <- tick('S', P) where P >= {n}", ("S", 30), 32),  # and what notes that the pattern has matched
         ("m{n}(P) <- tick('S', P) where P >= {n}", ("T", 30), 0),
         ("m{n}(X, Y) <- (tick('S{n}', X) seq tick('T{n}', Y))", ("T7", 1), 1),

@@ -3,7 +3,7 @@
 `tick('S7', P)` and `tick(S, P) where (S = 'S7', P > 17.3)` both ask for 'S7', the second for at least 17.3, too. Law:
 an event that has not all of this neither matches nor makes a condition report an error, as long as the attributes at
 the places of `numbers` are numbers: what a comparison says of anything else is an error, so that its leaf must see it.
-Bounds are closed, and an attribute may equal a constant that is another value: what is found is asked all the same.
+An attribute may equal a constant that is another value: what is found is asked all the same.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from etalis.data.values import Real, Value
 from etalis.language import syntax as s
 from etalis.language.check.goals import conjuncts
 from etalis.plan import algebra as p
+from etalis.runtime.codegen.branches.segments import after
 from etalis.runtime.codegen.network import Wired
 
 NUMBERS = frozenset((int, float, Real))  # the types of values that compare with each other
@@ -23,6 +24,7 @@ Side = Literal["above", "below"]
 SIDES: tuple[Side, ...] = ("above", "below")
 _EQUAL = frozenset(("=", "=="))
 _BOUNDS: dict[str, Side] = {">": "above", ">=": "above", "<": "below", "=<": "below"}
+_STRICT = frozenset("<>")
 _OTHER: dict[Side, Side] = {"above": "below", "below": "above"}
 _PLAIN_COMPARISONS = frozenset((*_BOUNDS, "=:=", "=\\="))
 
@@ -35,6 +37,7 @@ class AskedValues:
     equal: dict[int, Value] = field(default_factory=dict)
     above: dict[int, float] = field(default_factory=dict)
     below: dict[int, float] = field(default_factory=dict)
+    without: set[tuple[int, Side]] = field(default_factory=set)  # the bounds that are not among what they bound
     numbers: set[int] = field(default_factory=set)
     before: dict[int, frozenset[int]] = field(
         default_factory=dict
@@ -51,6 +54,19 @@ class AskedValues:
     def bounded(self) -> Collection[int]:
         """The places that have a bound."""
         return self.above.keys() | self.below.keys()
+
+    def start(self, place: int) -> float | None:
+        """Return the number from which on an attribute may be what is asked, None if there is none."""
+        bound = self.above.get(place)
+        if bound is None or (place, "above") not in self.without:
+            return bound
+        start = after(bound)
+        return bound if start is None else start
+
+    def end(self, place: int) -> float | None:
+        """Return the number before which an attribute must be, None if there is none."""
+        bound = self.below.get(place)
+        return bound if bound is None or (place, "below") in self.without else after(bound)
 
     def side(self, side: Side) -> dict[int, float]:
         """Return the bounds of one side by their places."""
@@ -114,8 +130,12 @@ def _compare(found: AskedValues, name: str, place: int, value: Value, *, is_turn
     side = _BOUNDS.get(name)
     if side is not None and is_turned:
         side = _OTHER[side]
-    if side == "above":
-        found.above[place] = max(value, found.above.get(place, value))
-    elif side == "below":
-        found.below[place] = min(value, found.below.get(place, value))
+    if side is not None:
+        bounds = found.side(side)
+        known = bounds.get(place)
+        if known is None or (value > known if side == "above" else value < known):
+            bounds[place] = value
+            found.without.discard((place, side))
+        if name in _STRICT and bounds[place] == value:
+            found.without.add((place, side))
     return True

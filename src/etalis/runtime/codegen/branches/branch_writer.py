@@ -49,15 +49,15 @@ class BranchWriter:
         """Return the branch of a leaf, and whether those of other leaves have more slots now."""
         asked = asked_values(leaf)
         marker = None
-        if asked.is_conditional and not asked.is_plain:
-            marker = partial(self._marker, kind, self._marked_with(leaf))
+        if asked.is_conditional:  # then its only reader is a filter
+            mark_of = self._marked_with(kind if asked.is_plain else NodeShape().node(leaf.node), leaf)
+            marker = None if asked.is_plain else partial(self._marker, kind, mark_of)
         branch, grows = self._branch(kind, leaf, asked, self._offer)
         branch.marker = marker
         return branch, grows
 
-    def _marked_with(self, leaf: Wired) -> Wired:
-        """Return the leaf of which the mark is that of a leaf: one of the same pattern, if neither has matched yet."""
-        key = NodeShape().node(leaf.node)
+    def _marked_with(self, key: Hashable, leaf: Wired) -> Wired:
+        """Return the leaf of which the mark is that of a leaf: one that matches alike, if neither has matched yet."""
         found = self._marked.get(key)
         if found is None or not self._base.evidence.mark_together(leaf.key, found.key):
             found = self._marked[key] = leaf

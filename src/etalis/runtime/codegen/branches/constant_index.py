@@ -7,23 +7,26 @@ that are passed over would do nothing with it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from etalis.runtime.codegen.branches.levels import Level, RuleBranch
 from etalis.runtime.codegen.branches.shapes import BranchShape
 from etalis.runtime.codegen.network import Wired
-from etalis.runtime.reporting.evidence import Kind, Mark
+from etalis.runtime.reporting.evidence import Evidence, Kind
 from etalis.runtime.state import Raw
 
 
 class ConstantIndex:
     """The branches of one kind of event by the constants and bounds that they ask for."""
 
-    def __init__(self, kind: Kind, mark: Mark, several: Iterable[RuleBranch]) -> None:
+    def __init__(self, kind: Kind, evidence: Evidence, several: Iterable[RuleBranch]) -> None:
         self.kind = kind
-        self.mark = mark
+        self.evidence = evidence
+        self.mark = evidence.kind(kind)
         self._branches: dict[int, RuleBranch] = {}
         self._last = 0
+        self._shapes: Counter[BranchShape] = Counter()
         numbers = list(map(self._number, several))
         self._of_leaves = {id(branch.leaf): branch for branch in self._branches.values()}
         self.level = Level(self, numbers)
@@ -43,14 +46,23 @@ class ConstantIndex:
     @property
     def shape(self) -> BranchShape | None:
         """The shape of all branches, if they have one."""
-        shapes = self.level.shapes()
-        return shapes.pop() if len(shapes) == 1 else None
+        return next(iter(self._shapes)) if len(self._shapes) == 1 else None
 
     def _number(self, branch: RuleBranch) -> int:
         self._last += 1
         branch.number = self._last
-        self._branches[branch.number] = branch
+        self._keep(branch)
         return branch.number
+
+    def _keep(self, branch: RuleBranch) -> None:
+        self._branches[branch.number] = branch
+        self._shapes[branch.shape] += 1
+
+    def _drop(self, branch: RuleBranch) -> None:
+        del self._branches[branch.number]
+        self._shapes[branch.shape] -= 1
+        if not self._shapes[branch.shape]:
+            del self._shapes[branch.shape]
 
     def add(self, branch: RuleBranch, *, anew: bool) -> None:
         """Offer events to one more branch, after all others; all are called `anew` where slots have changed."""
@@ -64,8 +76,10 @@ class ConstantIndex:
         """Offer events to the branch of a leaf that is written anew, at the place that it has."""
         old = self._of_leaves[id(branch.leaf)]
         self.level.remove(old)
+        self._drop(old)
         branch.number = old.number
-        self._branches[branch.number] = self._of_leaves[id(branch.leaf)] = branch
+        self._keep(branch)
+        self._of_leaves[id(branch.leaf)] = branch
         self.level.add(branch)
         if anew:
             self.level.build()
@@ -74,7 +88,7 @@ class ConstantIndex:
         """Offer events to the branch of a leaf no more."""
         branch = self._of_leaves.pop(id(leaf))
         self.level.remove(branch)
-        del self._branches[branch.number]
+        self._drop(branch)
 
     def offer(self, raw: Raw) -> None:
         """Offer an event to the branches that ask for no more than it has."""

@@ -16,7 +16,7 @@ from etalis.runtime.codegen.branches.asked_values import NUMBERS, SIDES, AskedVa
 from etalis.runtime.codegen.branches.segments import Interval, Segments
 from etalis.runtime.codegen.branches.shapes import BranchShape, Hit
 from etalis.runtime.codegen.network import Wired
-from etalis.runtime.reporting.evidence import Mark
+from etalis.runtime.reporting.evidence import Evidence, Mark
 from etalis.runtime.state import Raw
 
 FEW = 8  # branches that are asked one after the other
@@ -58,11 +58,15 @@ class RuleBranch:
 
     def interval(self, place: int) -> Interval[Hit]:
         """Return the bounds of an attribute."""
-        return Interval(self.asked.above.get(place), self.asked.below.get(place), self.hit())
+        return Interval(self.asked.start(place), self.asked.end(place), self.hit())
 
 
 class Branches(Protocol):
     """The branches of an index by their numbers."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """The evidence that their patterns have matched."""
 
     def __getitem__(self, number: int) -> RuleBranch: ...
 
@@ -73,56 +77,80 @@ class Branches(Protocol):
 class ValueTable:
     """What is found by the value of an attribute; those of one value may have a level of their own.
 
-    `unmet` has the values of which no event is known to have told that patterns match them. Law: an event beyond the
-    `limit` does nothing but tell that.
+    `unmet` has the values of which no event is known to have told that patterns match them, `_met` those of which this
+    is not noted yet: what notes it is in no cache. Law: an event beyond the `limit` does nothing but tell that.
     """
 
-    __slots__ = ("_branches", "_room", "limit", "place", "unmet", "values")
+    __slots__ = ("_branches", "_met", "_others", "_room", "_untold", "levels", "limit", "place", "unmet", "values")
 
     def __init__(self, place: int, values: dict[Value, tuple[Hit, ...] | Level], branches: Branches) -> None:
         self.place = place
         self.values = values
         self.unmet: set[Value] = set(values)
         self._room = len(values)
+        self._met: list[Value] = []
         self.limit: Limit | None = None
         self._branches = branches
+        self.levels = 0  # values of which the branches have a level of their own
+        self._untold = self._others = 0  # values with a branch of another pattern, or of one that not all events match
+        for hits in values.values():
+            self._count(hits, 1)
+
+    def _count(self, hits: tuple[Hit, ...] | Level, more: int) -> None:
+        if isinstance(hits, Level):
+            self.levels += more
+            return
+        several = [self._branches[hit[0]] for hit in hits]
+        self._untold += 0 if all(branch.mark for branch in several) else more
+        self._others += 0 if all(branch.asked.is_plain for branch in several) else more
 
     def put(self, value: Value, hits: tuple[Hit, ...] | Level) -> None:
         """Have other branches found by a value."""
+        if value in self.values:
+            self.note_met()
+            self._count(self.values[value], -1)
         self.values[value] = hits
+        self._count(hits, 1)
         self.unmet.add(value)
 
     def drop(self, value: Value) -> None:
         """Have nothing found by a value."""
-        del self.values[value]
+        self.note_met()
+        self._count(self.values.pop(value), -1)
         self.unmet.discard(value)
 
     @property
     def is_told(self) -> bool:
         """Whether all that is found are branches of which the patterns match the value."""
-        found = self.values.values()
-        return all(type(hits) is tuple and all(self._branches[hit[0]].mark for hit in hits) for hits in found)
+        return not (self.levels or self._untold)
 
     @property
     def is_plain(self) -> bool:
         """Whether the patterns of all that is found match every event."""
-        found = self.values.values()
-        return all(type(hits) is tuple and all(self._branches[hit[0]].asked.is_plain for hit in hits) for hits in found)
+        return not (self.levels or self._others)
 
     def meet(self, value: Value) -> None:
-        """Note that the patterns match that are found by a value which has come for the first time."""
+        """Keep a value that has come for the first time: the patterns match that it finds."""
+        if not self._met:
+            self._branches.evidence.settle_later(self.note_met)
+        self._met.append(value)
         self.unmet.discard(value)
         if 2 * len(self.unmet) < self._room:  # a set of few that were many is as slow as that of many
             left = list(self.unmet)
             self.unmet.clear()
             self.unmet.update(left)
             self._room = len(left)
-        hits = self.values[value]
-        assert not isinstance(hits, Level)
-        for hit in hits:
-            mark = self._branches[hit[0]].mark
-            if mark is not None and mark.seen is None:
-                mark.seen = True
+
+    def note_met(self) -> None:
+        """Note that patterns match which are found by values that have come."""
+        for value in self._met:
+            hits = self.values[value]
+            assert not isinstance(hits, Level)
+            for hit in hits:
+                mark = self._branches[hit[0]].mark
+                if mark is not None and mark.seen is None:
+                    mark.seen = True
+        self._met.clear()
 
 
 class Limit:
@@ -176,11 +204,15 @@ class Level:
         self._branches = branches
         self._used = used
         self._all = dict.fromkeys(several)
+        self.parts: dict[Key, ValueTable | Segments[Hit]] = {}
         self.build()
 
     def build(self) -> None:
         """Index all branches anew."""
-        self.parts: dict[Key, ValueTable | Segments[Hit]] = {}
+        for part in self.parts.values():
+            if isinstance(part, ValueTable):
+                part.note_met()
+        self.parts = {}
         self.numbers: tuple[int, ...] = ()
         self._markers: dict[int, list[int]] = {}
         left = list(map(self._branches.__getitem__, self._all))
@@ -252,13 +284,6 @@ class Level:
         if len(found) == 1:
             return found[0]
         return sorted([hit for hits in found for hit in hits])
-
-    def shapes(self) -> set[BranchShape]:
-        """Return the shapes of all branches."""
-        own = {self._branches[number].shape for number in (*self._all, *self._markers)}
-        tables = [part for part in self.parts.values() if isinstance(part, ValueTable)]
-        below = [hits for table in tables for hits in table.values.values() if isinstance(hits, Level)]
-        return own.union(*(level.shapes() for level in below))
 
     def all(self) -> list[Hit]:
         """Return all branches in their order."""

@@ -1,14 +1,16 @@
 """Which of many intervals a number lies in: a sorted list of their bounds, and a tree over what is between two.
 
 `P > 17.3` is an interval without an end. A look-up is one bisection; what a stretch between two bounds lies in is put
-together once. Law: a number is found in every closed interval that it lies in, and perhaps in some that end just before
-or begin just after it.
+together once. A bound that does not belong to an interval, or does, is the next float: no number lies between the two.
+Law: a number is found in every interval that it lies in, and in no other as long as bounds are less than 2**52 and no
+interval has come later.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from math import inf, nextafter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T", bound=tuple[Any, ...])  # a number and what it stands for
@@ -16,12 +18,24 @@ T = TypeVar("T", bound=tuple[Any, ...])  # a number and what it stands for
 _KEPT = 16  # items that are kept put together, for each interval that there was at first
 
 
-class Interval(NamedTuple, Generic[T]):
-    """A closed interval, open-ended where there is no bound, and what it stands for."""
+_EXACT = 2**52  # from here on there may be integers between two floats
 
-    low: float | None
-    high: float | None
+
+class Interval(NamedTuple, Generic[T]):
+    """The numbers from `start` on and before `end`, without an end where there is none, and what it stands for."""
+
+    start: float | None
+    end: float | None
     item: T
+
+
+def after(bound: float) -> float | None:
+    """Return where the numbers begin that are greater than a bound; None where no float says it.
+
+    >>> after(17), after(10**400)
+    (17.000000000000004, None)
+    """
+    return nextafter(bound, inf) if -_EXACT < bound < _EXACT else None
 
 
 class Segments(Generic[T]):
@@ -32,8 +46,9 @@ class Segments(Generic[T]):
     """
 
     def __init__(self, intervals: Sequence[Interval[T]]) -> None:
-        self.points = sorted({bound for interval in intervals for bound in interval[:2] if bound is not None})
-        self.found: list[list[T] | None] = [None] * (len(self.points) + 1)
+        bounds = {bound for interval in intervals for bound in interval[:2] if bound is not None}
+        self.points = [bound + 0 for bound in sorted(bounds)]  # numbers of its own: next to each other in memory
+        self.found: list[tuple[T, ...] | None] = [None] * (len(self.points) + 1)
         self.added = 0
         self._most = _KEPT * len(intervals)
         self._kept = 0
@@ -45,8 +60,8 @@ class Segments(Generic[T]):
     def _nodes(self, interval: Interval[T]) -> Iterator[int]:
         """Yield the nodes of the tree that cover an interval: a pair of children is their parent."""
         size = len(self.found)
-        left = size + (0 if interval.low is None else bisect_right(self.points, interval.low))
-        right = size + (size if interval.high is None else bisect_right(self.points, interval.high) + 1)
+        left = size + (0 if interval.start is None else bisect_right(self.points, interval.start))
+        right = size + (size if interval.end is None else bisect_left(self.points, interval.end) + 1)
         while left < right:
             if left & 1:
                 yield left
@@ -57,13 +72,13 @@ class Segments(Generic[T]):
             left >>= 1
             right >>= 1
 
-    def at(self, number: float) -> list[T]:
+    def at(self, number: float) -> tuple[T, ...]:
         """Return the items of the intervals that a number lies in."""
         place = bisect_right(self.points, number)
         known = self.found[place]
         return self.put_together(place) if known is None else known
 
-    def put_together(self, place: int) -> list[T]:
+    def put_together(self, place: int) -> tuple[T, ...]:
         """Return the items of a stretch, and keep them; all that are kept are forgotten when they are too many."""
         items: list[T] = []
         node = len(self.found) + place
@@ -75,8 +90,8 @@ class Segments(Generic[T]):
         if self._kept > self._most:
             self._forget()
             self._kept = len(items)
-        self.found[place] = items
-        return items
+        found = self.found[place] = tuple(items)
+        return found
 
     def add(self, interval: Interval[T]) -> None:
         """Add an interval."""

@@ -100,7 +100,7 @@ class IndexedOffer:
 
     def _look_up(self, code: Code, table: ValueTable, value: str, raw: str) -> None:
         code(f"hits = {code.constant(table.values.get)}({value})")
-        if any(isinstance(hits, Level) for hits in table.values.values()):
+        if table.levels:
             with code.block(f"if type(hits) is {code.constant(Level)}:"):
                 code(f"hits = hits.find({raw})")
 
@@ -137,6 +137,8 @@ class IndexedOffer:
         leaves = self.events.leaves[kind]
         if index.shape is None or not _is_filtered(leaves[0]) or self.events.rules.numbered:
             return False
+        if self.events.ends_all:
+            return True
         return not any(rule.head.hidden or self.events.follows(rule) for rule in self.events.heads_of(leaves))
 
 

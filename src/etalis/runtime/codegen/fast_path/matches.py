@@ -7,7 +7,7 @@ lists, where nothing follows from it, or queue it for the rounds to come.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from etalis.plan import algebra as p
@@ -40,14 +40,9 @@ class EventOffer:
         self.settle_rest = run_loop.settle_rest if rules.reacts and not rules.numbered else None
         self.queue = rules.state.queue
         self.reacting = rules.state.reacting if rules.reacts else None
-        self.leaves: dict[Kind, list[Wired]] = {}
-        for leaf in self.compiler.base.wiring.leaves:
-            if isinstance(leaf.node, p.Source):
-                self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
-        written = [
-            leaf for kind, several in self.leaves.items() if kind not in self.compiler.indexes for leaf in several
-        ]
-        self.are_few = len(written) <= MOST_LEAVES
+        self.leaves: dict[Kind, list[Wired]] = self.compiler.leaves
+        written = [len(several) for kind, several in self.leaves.items() if kind not in self.compiler.indexes]
+        self.are_few = sum(written) <= MOST_LEAVES
         self.indexed = IndexedOffer(self)
         self.rounds = Rounds(self, run_loop)
 
@@ -195,6 +190,13 @@ class EventOffer:
             return False
         kind, rules = rule.head.kind, self.rules
         return kind in rules.processors or rules.log is not None or rules.heads.kind(rule).reported is not True
+
+    @cached_property
+    def ends_all(self) -> bool:
+        """Whether nothing is done with the events of any rule but to report them."""
+        rules = self.rules
+        plain = not (rules.reacts or rules.program.triggers) and rules.log is None
+        return plain and rules.heads.makers.keys().isdisjoint(rules.processors.keys())
 
     def _only_reacts(self, rule: PlannedRule) -> bool:
         """Tell whether the events of a rule are reported, and come to reactions alone, as they are."""

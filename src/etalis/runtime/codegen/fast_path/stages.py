@@ -249,5 +249,4 @@ class FastPath:
         """Return the places at which nothing that reads a kind needs to tell a float from an integer."""
         if kind in self.rules.learned or kind in self.rules.spied:
             return []
-        leaves, floats = self.matches.leaves.get(kind, []), self.compiler.base.floats
-        return [place for place in range(kind[1]) if all(floats.fit(leaf, place) for leaf in leaves)]
+        return [place for place in range(kind[1]) if self.compiler.base.floats.fit(kind, place)]
