@@ -18,6 +18,7 @@ from etalis.errors import ConditionError
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
 from helpers.examples import by_day
+from properties.test_engine import meaning
 
 pytestmark = pytest.mark.property
 
@@ -30,6 +31,8 @@ PATTERNS = (
     "a(S, {i}, Y)",
     "a({k}, {i}, Y)",
     "a({k}, X, Y) where ({c})",
+    "a({k}, X, Y) where (Y {o} {f}, {c})",
+    "a(S, X, Y) where ({e}, {i} {m} X)",
     "a(S, X, Y) where ({e}, {c})",
     "a(S, X, Y) where (X > {i}, {c})",
     "a(S, X, Y) where (Y {o} {f}, Y {m} {f})",
@@ -86,7 +89,7 @@ def told(match: Event) -> tuple[str, str | None]:
     return str(match), match.rule if "_" in match.name else None
 
 
-@by_day(2)
+@by_day(4)
 @given(families(), st.sampled_from(sorted(POLICIES)), streams(), st.integers(1, 20))
 def test_families(text: str, policy: str, stream: list[Event], size: int) -> None:
     note(f"{policy}, {size} at a time\n{text}\n{stream}")
@@ -101,5 +104,7 @@ def test_families(text: str, policy: str, stream: list[Event], size: int) -> Non
     found = [e for piece in pieces for e in run.process(piece)]
     found.extend(run.close())
     assert list(map(told, found)) == list(map(told, expected))
+    meant = meaning(text, stream, policy)
+    assert meant is None or [str(match) for match in meant] == [str(match) for match in expected]
     pushed, asked = (Counter(map(str, each)) for each in reported)
     assert pushed <= asked if POLICIES[policy].select in ("earliest", "latest") else pushed == asked

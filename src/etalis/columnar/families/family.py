@@ -192,8 +192,10 @@ class _Common:
             raise NoShapeError
         source = replace(node, exports=tuple(dict.fromkeys((*node.exports, *keys))))
         tells = tuple(v for v in asked if v not in keys)
-        name = f"{node.name} {len(self.leaves)}"
         args = (*node.args, Var(MEMBER), *map(Var, tells))
+        name = f"{node.name} {len(self.leaves)}"
+        while (name, len(args)) in self.types:
+            name += "'"
         exports = (*node.exports, MEMBER, *asked)
         leaf = replace(node, name=name, args=args, exports=exports)
         told = tuple(_type(self.vectors[v]) for v in tells)

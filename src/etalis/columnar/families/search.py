@@ -53,11 +53,35 @@ def pieces(search: MemberSearch, rows: Instances) -> Iterator[tuple[Integers, In
 
 
 @dataclass(frozen=True)
+class Threshold:
+    """What members compare a variable with, from one side: `operator` is one of > and >=, or of < and =<."""
+
+    operator: str
+    values: tuple[int | float, ...]
+
+    @property
+    def is_lower(self) -> bool:
+        """Whether the variable is to be more."""
+        return self.operator[0] == ">"
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether the variable may not be equal."""
+        return self.operator in "<>"
+
+    @cached_property
+    def array(self) -> Integers:
+        """The values as numbers of the type that they have."""
+        return np.array(self.values)
+
+
+@dataclass(frozen=True)
 class EqualKeys:
-    """Members by the values that they have at some variables."""
+    """Members by the values that they have at some variables; of those, perhaps by a threshold."""
 
     names: tuple[str, ...]
     values: tuple[tuple[Value, ...], ...]
+    within: tuple[str, Threshold] | None = None
 
     @cached_property
     def index(self) -> FactIndex:
@@ -79,35 +103,32 @@ class EqualKeys:
 
     @cached_property
     def _order(self) -> Integers:
-        return np.argsort(self.index.groups.group, kind="stable")
+        group = self.index.groups.group
+        return np.argsort(group, kind="stable") if self.within is None else np.lexsort((self.within[1].array, group))
 
     def find(self, rows: Instances) -> tuple[Integers, Integers, Integers]:
         """Return the members in the order of their keys, and which of them each event has the key of."""
         group = self.index.group_of([rows.column(name) for name in self.names], len(rows), {})
-        return self._order, self._ends[group], np.where(group < 0, self._ends[group], self._ends[group + 1])
+        low = self._ends[group]
+        high = np.where(group < 0, low, self._ends[group + 1])
+        if self.within is None or self.shares == 1:
+            return self._order, low, high
+        name, threshold = self.within
+        column = rows.column(name)
+        place = self._place(threshold, column.data, group)
+        good = group >= 0 if column.absent is None else (group >= 0) & ~column.absent
+        if threshold.is_lower:
+            return self._order, low, np.where(good, place, high)
+        return self._order, np.where(good, place, low), high
 
-
-@dataclass(frozen=True)
-class Threshold:
-    """What members compare a variable with, from one side: `operator` is one of > and >=, or of < and =<."""
-
-    operator: str
-    values: tuple[int | float, ...]
-
-    @property
-    def is_lower(self) -> bool:
-        """Whether the variable is to be more."""
-        return self.operator[0] == ">"
-
-    @property
-    def is_strict(self) -> bool:
-        """Whether the variable may not be equal."""
-        return self.operator in "<>"
-
-    @cached_property
-    def array(self) -> Integers:
-        """The values as numbers of the type that they have."""
-        return np.array(self.values)
+    def _place(self, threshold: Threshold, numbers: Integers, group: Integers) -> Integers:
+        """Return where in the order the thresholds of each event's key begin that are not less than its number."""
+        different = np.unique(threshold.array)
+        is_left = threshold.is_lower == threshold.is_strict
+        rank = np.searchsorted(different, numbers, side="left" if is_left else "right")
+        mine = np.searchsorted(different, threshold.array[self._order])
+        size = len(different) + 1
+        return np.searchsorted(self.index.groups.group[self._order] * size + mine, group * size + rank)
 
 
 @dataclass(frozen=True)
@@ -183,30 +204,23 @@ def find_search(
     `keys` are the constants among its attributes, `known` the types of its variables. Of the tests on it, what is first
     asked decides, so that nothing is left out for which a test before would raise an error.
     """
-    if keys:
-        return _equal(dict(zip(keys, keys, strict=True)), keys, vectors)
     asked = next((test for test in tests if isinstance(test, p.Condition)), None)
-    if asked is None:
-        return None
-    several = conjuncts(asked.goal)
-    equal = dict(filter(None, (equality(goal, vectors) for goal in _leading(several, vectors))))
-    if equal:
-        return _equal(equal, known, vectors)
-    return _between([_comparison(goal, known, vectors) for goal in several[:2]])
+    several = [] if asked is None else conjuncts(asked.goal)
+    leading = list(takewhile(lambda goal: equality(goal, vectors) is not None, several))
+    rest = [_comparison(goal, known, vectors) for goal in several[len(leading) :][:2]]
+    equal = dict(zip(keys, keys, strict=True)) or dict(filter(None, (equality(goal, vectors) for goal in leading)))
+    return _equal(equal, known, vectors, rest[0] if rest else None) if equal else _between(rest)
 
 
 def _equal(
-    names: Mapping[str, str], types: Mapping[str, str], vectors: Mapping[str, Sequence[Value]]
-) -> MemberSearch | None:
+    names: Mapping[str, str], types: Mapping[str, str], vectors: Mapping[str, Sequence[Value]],
+    within: tuple[str, Threshold] | None,
+) -> MemberSearch | None:  # fmt: skip
     """Return the search by values of variables, each with the constant that it must be equal to."""
     kinds = {"string": str, "int": int}
     if not all(isinstance(vectors[v][0], kinds.get(types.get(name, ""), ())) for name, v in names.items()):
         return None
-    return EqualKeys(tuple(names), tuple(zip(*(vectors[v] for v in names.values()), strict=True)))
-
-
-def _leading(goals: Sequence[Term], vectors: Mapping[str, Sequence[Value]]) -> Iterator[Term]:
-    return takewhile(lambda goal: equality(goal, vectors) is not None, goals)
+    return EqualKeys(tuple(names), tuple(zip(*(vectors[v] for v in names.values()), strict=True)), within)
 
 
 def equality(goal: Term, vectors: Mapping[str, Sequence[Value]]) -> tuple[str, str] | None:

@@ -183,3 +183,20 @@ def test_rules_that_come_and_go_are_found_like_those_that_were_there() -> None:
         row = (random.choice(("S", f"S{random.randrange(150)}")), random.choice((random.randrange(150), "x", 7.5)))
         fresh = engine_of(*there.values())
         assert shown(engine.push("tick", *row, at=at)) == shown(fresh.push("tick", *row, at=at)), (at, row, there)
+
+
+@pytest.mark.parametrize(
+    "row", [("s1", -3, 1.0), ("s1", 5, 1.5), ("s1", "many", 1.0), ("s1", 1, "much"), ("s1", "many", "much")]
+)
+def test_thresholds_of_one_attribute_are_found_where_some_rules_compare_others_too(row: tuple[Any, ...]) -> None:
+    rules = [f"q{k}(Y) <- a(S, X, Y) where Y >= {k}.0." for k in range(8)]
+    text = "\n".join(["r(Y) <- a(S, X, Y) where (Y > 1.0, X > 1).", *rules])
+    found: list[list[str]] = []
+    errors: list[list[str]] = []
+    for each in (text, *text.split("\n")):  # together, and each alone
+        reported: list[Any] = []
+        engine = etalis.compile(each).engine(on_error=reported.append)
+        found.append([str(match) for match in engine.push("a", *row, at=0)])
+        errors.append([error.kind[2] for error in reported])
+    assert sorted(found[0]) == sorted(match for alone in found[1:] for match in alone)
+    assert sorted(errors[0]) == sorted(error for alone in errors[1:] for error in alone)

@@ -55,15 +55,15 @@ class IndexedOffer:
         rope = [code.rope] if self.events.rules.traced else []
         raw = f"({', '.join(['t', 't', 'None', *parameters, *rope])})"
         code(f"{code.constant(index.mark)}.seen = True")
-        part = next(iter(level.parts.values()), None)
-        if len(level.parts) != 1 or level.open or (level.numbers and isinstance(part, ValueTable)):
+        key, part = next(iter(level.parts.items()), (None, None))
+        if key is None or len(level.parts) != 1 or level.open or (level.numbers and isinstance(part, ValueTable)):
             code(f"raw = {raw}")
             code(f"hits = {code.constant(level.find)}(raw)")
         elif isinstance(part, ValueTable):
             self._offer_by_value(code, index, part, parameters, raw, gathers=gathers)
             return
         elif isinstance(part, Segments):
-            self._bisect(code, level, part, parameters[level.numbers[0]])
+            self._bisect(code, level, part, parameters[key[1]], [parameters[place] for place in level.numbers])
         with code.block("if hits:"):
             self._take(code, index, raw, gathers=gathers)
 
@@ -104,8 +104,9 @@ class IndexedOffer:
             with code.block(f"if type(hits) is {code.constant(Level)}:"):
                 code(f"hits = hits.find({raw})")
 
-    def _bisect(self, code: Code, level: Level, segments: Segments[Hit], value: str) -> None:
-        with code.block(f"if type({value}) in {code.constant(NUMBERS)}:"):
+    def _bisect(self, code: Code, level: Level, segments: Segments[Hit], value: str, numbers: Sequence[str]) -> None:
+        """Write the search by a value, if all is a number that must be one."""
+        with code.block(f"if {' and '.join(f'type({each}) in {code.constant(NUMBERS)}' for each in numbers)}:"):
             code(f"place = {code.constant(bisect_right)}({code.constant(segments.points)}, {value})")
             code(f"hits = {code.constant(segments.found)}[place]")
             with code.block("if hits is None:"):
