@@ -18,8 +18,7 @@ CAUSES: dict[str, tuple[str, str]] = {
         NONE,
     ),
     "rules_1000_by_symbol": (
-        "a thousand rules have objects of their own, which are in no cache; over columns each call makes an engine of them,"
-        " which costs more than 50,000 rows do (a million are faster than the loop)",
+        "a thousand rules have objects of their own, in no cache; a call over columns makes an engine of them first",
         "one engine for all calls",
     ),
     "W1": (KEPT, NONE),

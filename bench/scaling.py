@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "src"))
 
 import feeding  # noqa: E402 - the package may not be installed
+import pyarrow as pa  # noqa: E402
 from programs import CASES  # noqa: E402
 from programs.case import Match, Row  # noqa: E402
 from programs.contenders import program_of  # noqa: E402
@@ -197,26 +198,44 @@ def show_rules(report: Report, events: int = 20_000) -> None:
     report.show(table)
 
 
+def alike(rule: str, number: int, events: int) -> tuple[etalis.Program, list[tuple[Any, ...]]]:
+    """Return rules that differ in one thing, and rows of as many symbols as there are rules: each concerns one rule."""
+    r = random.Random(62)
+    step = 1000 / number
+    text = "".join(f"{rule.format(n=n, over=1000 + n, low=n * step, high=(n + 1) * step)}\n" for n in range(number))
+    program = etalis.compile(f":- event(a(s: string, x: float)). :- event(b(s: string, y: float)).\n{text}")
+    rows = [(r.choice("ab"), f"S{r.randrange(number)}", r.randrange(10_000) / 10, i) for i in range(events)]
+    return program, rows
+
+
+def over_columns(program: etalis.Program, rows: list[tuple[Any, ...]]) -> Begin:
+    """Return how a table of rows is taken."""
+    event, s, x, at = zip(*rows, strict=True)
+    table = pa.table(
+        {"event": pa.array(event), "s": pa.array(s), "x": pa.array(x), "y": pa.array(x), "at": pa.array(at)}
+    )
+    return lambda: lambda: program.detect(table, time="at", event="event", policy="unrestricted", threads=1)
+
+
 def show_alike(report: Report, events: int = 100_000) -> None:
-    """Measure rules that differ in one thing: an event of as many symbols as there are rules concerns one of them."""
+    """Measure rules that differ in one thing, event at a time and over columns, where the second call counts."""
     columns = [f"{number:,}" for number in ALIKE]
-    table = report.table("rules alike, us an event", "Form", *columns, "most to one")
-    for form, rule in FORMS.items():
-        costs = []
-        for number in ALIKE:
-            r = random.Random(62)
-            step = 1000 / number
-            text = "".join(
-                f"{rule.format(n=n, over=1000 + n, low=n * step, high=(n + 1) * step)}\n" for n in range(number)
-            )
-            program = etalis.compile(f":- event(a(s: string, x: float)). :- event(b(s: string, y: float)).\n{text}")
-            rows = [
-                (r.choice("ab"), f"S{r.randrange(number)}", r.randrange(10_000) / 10, i) for i in range(events)
-            ]  # fmt: skip
-            costs.append(measure({"run": by_run(program, "unrestricted", rows)}, 1)["run"] / events * 1e6)
-        cells = (f"{cost:.2f}" for cost in costs)
-        table.add_row(form, *cells, report.at_most(costs[-1] / costs[0], ALIKE_ASKED))
-    report.show(table)
+    ways: dict[str, Callable[[etalis.Program, list[tuple[Any, ...]]], Begin]] = {
+        "run": lambda program, rows: by_run(program, "unrestricted", rows),
+        "push": lambda program, rows: by_run(program, "unrestricted", rows, feeding.push_rows),
+        "columns": over_columns,
+    }
+    for way, begin in ways.items():
+        table = report.table(f"rules alike, us an event by {way}", "Form", *columns, "most to one")
+        for form, rule in FORMS.items():
+            costs = []
+            for number in ALIKE:
+                work = begin(*alike(rule, number, events))
+                if way == "columns":
+                    work()()
+                costs.append(measure({way: work}, 1)[way] / events * 1e6)
+            table.add_row(form, *(f"{c:.2f}" for c in costs), report.at_most(costs[-1] / costs[0], ALIKE_ASKED))
+        report.show(table)
 
 
 def main(report: Report) -> None:

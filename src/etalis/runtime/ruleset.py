@@ -145,8 +145,11 @@ class RuleSet:
                 (planned.number, self.life(rule, BEGINNING, planned.head.label)) for planned, rule in self.rules
             )
         else:
-            for rule, head in zip(program.rules, program.plans(policy, parts=parts), strict=True):
-                self.add(rule, head, not program.effects)
+            forms = program.recalled(
+                ("as run", self.settings), lambda: [as_run(r, self.settings) for r in program.rules]
+            )
+            for rule, form, head in zip(program.rules, forms, program.plans(policy, parts=parts), strict=True):
+                self.add(rule, head, not program.effects, form)
             self.first = tuple(self.rules)
         self.heads.numbered = self._find_numbered()
         if not defers:
@@ -189,24 +192,25 @@ class RuleSet:
         """The rules of the program, deleted ones included."""
         return tuple(planned for planned, _ in self.first)
 
-    def add(self, rule: Rule, head: p.Head, shares: bool) -> None:
-        """Add a rule that is planned, behind all others; nothing is compiled."""
+    def add(self, rule: Rule, head: p.Head, shares: bool, form: Rule | None = None) -> None:
+        """Add a rule that is planned, behind all others, perhaps in the form in which it runs; nothing is compiled."""
         self.added += 1
-        self.rules.append(self.pair(rule, head, shares))
+        self.rules.append(self.pair(rule, head, shares, form))
 
     def plan(self, rule: Rule) -> p.Head:
         """Return the plan of a rule that comes next."""
         return plan_rule(rule, self.added + 1, self.settings, parts=self.traced)
 
-    def pair(self, rule: Rule, head: p.Head, shares: bool) -> Pair:
+    def pair(self, rule: Rule, head: p.Head, shares: bool, form: Rule | None = None) -> Pair:
         """Number a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
         self.numbers += 1
-        self.lives[self.numbers] = self.life(rule, self.state.now, head.label, self.state.number)
+        self.lives[self.numbers] = self.life(rule, self.state.now, head.label, self.state.number, form)
         return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
 
-    def life(self, rule: Rule, since: int, label: str, came: int = 0) -> RuleLife:
+    def life(self, rule: Rule, since: int, label: str, came: int = 0, form: Rule | None = None) -> RuleLife:
         """Return a rule as it is run: with each `any` expanded that is no operator of its own."""
-        return RuleLife(as_run(rule, self.settings), since, label=label, came=came, given=rule)
+        own = as_run(rule, self.settings) if form is None else form
+        return RuleLife(own, since, label=label, came=came, given=rule)
 
     def compile(self) -> None:
         """Compile all rules over the state they have."""
@@ -267,6 +271,13 @@ class RuleSet:
         )
         self.has_timers = self.has_timers or raises_later(self.program.tree)
         self.compiled = True
+
+    def taken_kinds(self) -> list[tuple[str, int]]:
+        """Return the kinds of events that rules read, or that are looked at for what they change; compile nothing."""
+        if self.compiled:
+            return list(self.processors)
+        read = (kind for planned, _ in self.rules for kind in p.read_kinds(planned.head.body))
+        return list(dict.fromkeys([*read, *self.learned, *self.spied]))
 
     def _infer_types(self) -> Typing:
         return self._types_among([planned.head for planned, _ in self.rules if not planned.head.hidden])

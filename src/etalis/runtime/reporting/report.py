@@ -192,7 +192,7 @@ def read_nowhere(unread: Any, rules: RuleSet) -> Iterator[Unread]:
     """Yield the kinds of event that no rule reads, the most frequent first, each with the one that may be meant."""
     if not unread:
         return
-    known = [kind for kind in rules.processors if kind not in rules.spied]
+    known = [kind for kind in rules.taken_kinds() if kind not in rules.spied]
     read = tuple(map(show, known))
     for (name, arity), count in sorted(unread.items(), key=lambda item: -item[1]):
         same = [kind for kind in known if kind[0] == name]
