@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import etalis
 from etalis.engine import Engine
 from etalis.errors import LimitError, ProgramError
-from etalis.runtime.codegen.branches import levels
+from etalis.runtime.codegen.branches import levels, reader_groups
 from etalis.runtime.rule_change import run_time_rules
 from helpers.examples import by_day
 
@@ -147,6 +147,7 @@ def whole(do: Callable[[], Any]) -> Any:
         patch.object(run_time_rules, "insert_apart", never),
         patch.object(run_time_rules, "delete_apart", never),
         patch.object(levels, "FEW", 10**9),
+        patch.object(reader_groups, "MOST_IN_LINE", 10**9),
     ):
         return do()
 
@@ -166,4 +167,6 @@ def test_rules_come_and_go_as_if_all_were_compiled(random: Random, policy: str) 
         event("refused")
         return
     event("compiled")
-    assert follow(text, policy, taken) == whole(lambda: follow(text, policy, taken))
+    with patch.object(reader_groups, "MOST_IN_LINE", random.choice((1, 2, 32))):
+        seen = follow(text, policy, taken)
+    assert seen == whole(lambda: follow(text, policy, taken))

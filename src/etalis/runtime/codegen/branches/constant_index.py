@@ -75,14 +75,16 @@ class ConstantIndex:
     def replace(self, branch: RuleBranch, *, anew: bool) -> None:
         """Offer events to the branch of a leaf that is written anew, at the place that it has."""
         old = self._of_leaves[id(branch.leaf)]
-        self.level.remove(old)
+        if not anew:  # else what is there has fewer slots, and all is built anew
+            self.level.remove(old)
         self._drop(old)
         branch.number = old.number
         self._keep(branch)
         self._of_leaves[id(branch.leaf)] = branch
-        self.level.add(branch)
         if anew:
             self.level.build()
+        else:
+            self.level.add(branch)
 
     def remove(self, leaf: Wired) -> None:
         """Offer events to the branch of a leaf no more."""
