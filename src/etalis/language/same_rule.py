@@ -19,7 +19,7 @@ def is_same_rule(a: Rule, b: Rule) -> bool:
     >>> is_same_rule(parse_rule("d(X, Y) <- a(X, Y, _)"), parse_rule("r rule: d(A, B) <- a(A, B, C)"))
     True
     """
-    return _shape(a) == _shape(b)
+    return _are_same(_plain(a), _plain(b))
 
 
 def fits(rule: Rule, label: str, wanted: Rule | str) -> bool:
@@ -35,7 +35,14 @@ def fits(rule: Rule, label: str, wanted: Rule | str) -> bool:
         return label == wanted
     if wanted.label not in (None, label):
         return False
-    return is_same_rule(rule, wanted) or (wanted.label is not None and _is_instance(_plain(wanted), _plain(rule), {}))
+    one, of = _plain(wanted), _plain(rule)
+    return _are_same(one, of) or (wanted.label is not None and _is_instance(one, of, {}))
+
+
+def _are_same(a: Rule, b: Rule) -> bool:
+    """Tell whether two plain rules differ in names of variables at most; those that make other events do."""
+    kinds = [(rule.head.name, len(rule.head.args)) for rule in (a, b)]
+    return kinds[0] == kinds[1] and _shape(a) == _shape(b)
 
 
 def _is_instance(one: object, of: object, values: dict[str, object]) -> bool:
@@ -58,8 +65,8 @@ def _plain(rule: Rule) -> Rule:
 
 
 def _shape(rule: Rule) -> list[tuple[str, object]]:
-    """Return the tokens of a rule, each variable as a number; one that occurs once has none."""
-    source = Source("<rule>", print_program(Tree((_plain(rule),))))
+    """Return the tokens of a plain rule, each variable as a number; one that occurs once has none."""
+    source = Source("<rule>", print_program(Tree((rule,))))
     tokens = [token[:2] for clause in Tokenizer(source).clauses() for token in clause]
     times = Counter(value for kind, value in tokens if kind == "var")
     numbers: dict[object, int] = {}

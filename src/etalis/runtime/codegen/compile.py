@@ -17,6 +17,7 @@ from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.absences import Absences
 from etalis.runtime.codegen.branches.branch_writer import BranchWriter, unpack_event
 from etalis.runtime.codegen.branches.constant_index import ConstantIndex
+from etalis.runtime.codegen.branches.reader_groups import ReaderGroups
 from etalis.runtime.codegen.deadlines.absences_until import Deadlines
 from etalis.runtime.codegen.emission import Emission
 from etalis.runtime.codegen.joins.join import Joins
@@ -57,6 +58,7 @@ class Compiler:
         )  # fmt: skip
         self.deadlines = Deadlines(base, self.absences, self.tests, self.emission)
         self.branches = BranchWriter(base, self._offer_branch, self._note_match)
+        self.groups = ReaderGroups(base, self.stores, self._read_renamed)
         self.outlined: dict[int, Callable[..., Any]] = {}
         self.indexes: dict[tuple[str, int], ConstantIndex] = {}
         self.takers: dict[tuple[str, int], dict[Hashable, tuple[Callable[..., Any], Text]]] = {}  # of the fast path
@@ -114,6 +116,7 @@ class Compiler:
         for part in parts:
             for place in range(2):
                 self.outlined.pop(id(part) * 2 + place, None)
+        self.groups.forget(parts)
         changed: dict[p.Kind, Callable[[Raw], None]] = {}
         for leaf in leaves:
             assert isinstance(leaf.node, p.Source)
@@ -200,13 +203,15 @@ class Compiler:
         mark = self.base.evidence.part(entry.key)
         if heads and self.makes_at(entry) is None:
             code(f"{code.constant(mark)}.seen = True")
-        for reader in others:
-            self.read(code, reader, entry, _renamed(names, reader), t1, t2)
+        self.groups.write(code, entry, others, names, t1, t2)
         if not heads and self.waits_at(entry) is None:  # behind its readers: where these return a match, that says it
             code(f"{code.constant(mark)}.seen = {self.key_of(entry, names)}")
         if heads:
             made = [(r.target, self.base.floats.write_values(code, entry, r, _renamed(names, r))) for r in heads]
             self.base.heads.emit(code, made, t1, t2)
+
+    def _read_renamed(self, code: Code, reader: WiredReader, child: Wired, names: Names, t1: str, t2: str) -> None:
+        self.read(code, reader, child, _renamed(names, reader), t1, t2)
 
     def makes_at(self, entry: Wired) -> Made | None:
         """Return what notes every event that matches of an entry become, which is a mark; None if there is none."""

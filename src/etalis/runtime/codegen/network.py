@@ -31,12 +31,16 @@ class Wired:
 
 @dataclass(slots=True)
 class WiredReader:
-    """Who reads an entry: a place of another entry, a head, or an absence; with its own names of variables."""
+    """Who reads an entry: a place of another entry, a head, or an absence; with its own names of variables.
+
+    Its number is more than those of the readers before it, and stays when these go.
+    """
 
     kind: str
     target: Any
     place: int
     renames: dict[str, str]
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,7 @@ class Wiring:
             if found is not None:
                 entry, own_names = found
                 reader.renames = dict(zip(own_names, names, strict=True))
+                reader.number = entry.readers[-1].number + 1
                 entry.readers.append(reader)
                 return entry
             entry = self._new(node, key, reader)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from math import inf, nextafter
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 import etalis
 from etalis.engine import Engine
+from etalis.runtime.codegen.branches import levels
 from etalis.runtime.codegen.branches.segments import Interval, Segments, after
 
 Item = tuple[Any, ...]
@@ -200,3 +202,49 @@ def test_thresholds_of_one_attribute_are_found_where_some_rules_compare_others_t
         errors.append([error.kind[2] for error in reported])
     assert sorted(found[0]) == sorted(match for alone in found[1:] for match in alone)
     assert sorted(errors[0]) == sorted(error for alone in errors[1:] for error in alone)
+
+
+@pytest.mark.parametrize("test", ["X < Y, Y > {n}", "Y > {n}, X =< Y", "Y > {n}, Y < 15, X \\= Y"])
+def test_bounds_of_one_attribute_where_another_must_be_a_number(test: str) -> None:
+    engine = engine_of(*(f"r{n}(X, Y) <- a(X, Y) where ({test.format(n=n)})" for n in range(20)))
+    found = engine.push("a", 0, 12, at=1)
+    assert {event.name for event in found} == {f"r{n}" for n in range(12)}
+    assert {event.name for event in engine.run([("a", 1, 12, 2)])} == {f"r{n}" for n in range(12)}
+
+
+BOUNDS = (
+    "X > {low}, X =< {high}",
+    "{low} =< X, X < {high}",
+    "{high} >= X, X > {low}, X >= {low}",
+    "X >= {low}, X =< {high}",
+)
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("scale", [1, 0.1, 2**52, 10**20])
+@pytest.mark.parametrize("declared", ["", ":- event(a(x: float)). ", ":- event(a(x: int)). "])
+def test_what_lies_in_an_interval_is_all_that_bounds_ask(declared: str, scale: float, bounds: str) -> None:
+    """By `push` and `run`, which leave the comparison to the bisection, and where each rule is asked."""
+    random = Random(f"{bounds}{scale}")
+    tests = [bounds.format(low=n % 12 * scale, high=(n % 12 + n // 12 + 1) * scale) for n in range(30)]
+    text = declared + "".join(f"r{n} rule: m{n}(X) <- a(X) where ({test}).\n" for n, test in enumerate(tests))
+    indexed = etalis.compile(text).engine(output=lambda _: None)
+    with patch.object(levels, "FEW", 10**9):
+        alone = etalis.compile(text).engine(output=lambda _: None)
+    numbers = [n * scale + more for n in range(-1, 16) for more in (0, 1, -1)]
+    if "int" in declared:
+        numbers = list(map(int, numbers))
+    else:
+        numbers += [nextafter(float(n), way) for n in numbers for way in (inf, -inf)]
+    random.shuffle(numbers)
+    values = [*numbers, *(() if declared else ("text",)), *numbers[:40]]
+    for at, value in enumerate(values):
+        if at == len(numbers):
+            for engine in (indexed, alone):
+                for label in ("r3", "r29"):
+                    engine.delete_rule(label)
+                engine.insert_rule(f"new(X) <- a(X) where ({bounds.format(low=scale, high=2 * scale)})")
+        found = indexed.push("a", value, at=at) if at % 2 else indexed.run([("a", value, at)])
+        assert shown(found) == shown(alone.push("a", value, at=at))
+    assert [str(error) for error in indexed.errors] == [str(error) for error in alone.errors]
+    assert len(indexed.errors) == (0 if declared else 29)

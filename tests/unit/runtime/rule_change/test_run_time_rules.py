@@ -170,3 +170,46 @@ def test_what_waits_in_a_shared_part_outlives_the_first_of_its_rules() -> None:
     engine.push("b", 1, at=2)
     engine.delete_rule("first")
     assert shown(engine.push("a", 2, at=3)) == ["n(1, 2) [1, 3]"]
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "chronological", "recent"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "(a(X) seq b('S{n}', Y)) within 10",
+        "(b('S{n}', X) seq a(Y)) within 10",
+        "(a(X) and b('S{n}', Y)) within 3",
+        "((a(X) where X > 1) seq b('S{n}', Y)) within 10",
+        "(a(X) seq a(Y)) within {n}",
+    ],
+)
+def test_of_a_part_that_many_rules_have_one_group_of_readers_is_written_anew(form: str, policy: str) -> None:
+    rules = [f"r{n} rule: m{n}(X, Y) <- {form.format(n=n)}.\n" for n in range(1, 101)]
+    engine = etalis.compile("".join(rules)).engine(policy=policy)
+    left = etalis.compile("".join(rule for rule in rules if not rule.startswith(("r7 ", "r64 ", "r100 "))))
+    fresh = left.engine(policy=policy)
+    rows = [("a", n % 4, n // 3) if n % 3 else ("b", f"S{n % 8 * 8 or 7}", n % 5, n // 3) for n in range(60)]
+    engine.push("a", 2, at=-100)
+    fresh.push("a", 2, at=-100)
+    with patch.object(RuleSet, "compile", whole):
+        for label in ("r7", "r64", "r100"):
+            written = engine.core.rules.compiler.base.sources
+            before = len(written)
+            engine.delete_rule(label)
+            assert sum(what == "readers" for what, _, _ in written[before:]) <= 1
+        for row in rows:
+            assert shown(engine.push(*row[:-1], at=row[-1])) == shown(fresh.push(*row[:-1], at=row[-1]))
+    assert engine.waiting() == fresh.waiting()
+
+
+def test_a_part_of_many_rules_that_is_written_anew_is_found_by_its_bounds_still() -> None:
+    form = "r{n} rule: m{n}(X, Y) <- ((a(X) where X > 3) seq b('S{n}', Y)) within 10"
+    engine = program(*(form.format(n=n) for n in range(100)))
+    for n in range(100, 116):
+        engine.insert_rule(form.format(n=n))
+    for n in (3, 40, 70):
+        engine.delete_rule(f"r{n}")
+    assert ("a", 1) in engine.core.rules.compiler.indexes
+    engine.push("a", 4, at=1)
+    found = [shown(engine.push("b", f"S{n}", n, at=2)) for n in (3, 4, 40, 70, 71, 110)]
+    assert found == [[], ["m4(4, 4) [1, 2]"], [], [], ["m71(4, 71) [1, 2]"], ["m110(4, 110) [1, 2]"]]

@@ -44,6 +44,7 @@ class AskedValues:
     )  # the numbers that a constant of a condition follows
     is_plain: bool = False  # whether the pattern itself takes every event
     is_one_constant: bool = False  # whether the pattern takes every event that has its only constant
+    is_bounds_alone: bool = False  # whether nothing but bounds is asked, of plain events
 
     @property
     def is_conditional(self) -> bool:
@@ -68,6 +69,15 @@ class AskedValues:
         bound = self.below.get(place)
         return bound if bound is None or (place, "below") in self.without else after(bound)
 
+    @property
+    def is_interval(self) -> bool:
+        """Whether the numbers from a start on and before an end are exactly what is asked, of plain events."""
+        if not self.is_bounds_alone or len(self.bounded) != 1 or self.above.keys() != self.below.keys():
+            return False
+        (place,) = self.bounded
+        starts = (place, "above") not in self.without or after(self.above[place]) is not None
+        return starts and self.end(place) is not None
+
     def side(self, side: Side) -> dict[int, float]:
         """Return the bounds of one side by their places."""
         return self.above if side == "above" else self.below
@@ -87,21 +97,31 @@ def asked_values(leaf: Wired) -> AskedValues:
     reader = leaf.readers[0]
     if len(leaf.readers) == 1 and reader.kind == "input" and isinstance(reader.target.node, p.Filter):
         known = {reader.renames.get(name, name): place for name, place in places.items() if name in leaf.node.exports}
-        _ask_tests(found, reader.target.node.tests, known)
+        is_whole = _ask_tests(found, reader.target.node.tests, known)
+        found.is_bounds_alone = found.is_plain and is_whole and all(map(_is_bounds, reader.target.node.tests))
     return found
 
 
-def _ask_tests(found: AskedValues, tests: tuple[p.Test, ...], places: Mapping[str, int]) -> None:
-    """Add what tests ask, up to the first that may do anything else."""
+def _is_bounds(test: p.Test) -> bool:
+    """Tell whether a test that asks for values asks for bounds alone, each of one attribute."""
+    if not isinstance(test, p.GoalTest | p.Prefilter):
+        return isinstance(test, p.Window)
+    goals = [goal for goal in conjuncts(test.goal) if isinstance(goal, s.Compound)]
+    return all(goal.name in _BOUNDS and any(isinstance(arg, s.Const) for arg in goal.args) for goal in goals)
+
+
+def _ask_tests(found: AskedValues, tests: tuple[p.Test, ...], places: Mapping[str, int]) -> bool:
+    """Add what tests ask, up to the first that may do anything else; tell whether none does."""
     for test in tests:
         match test:
             case p.Window():
                 continue
             case p.GoalTest(kind="where" | "check", goal=goal) | p.Prefilter(goal=goal):
                 if not all(_ask(found, each, places) for each in conjuncts(goal)):
-                    return
+                    return False
             case _:
-                return
+                return False
+    return True
 
 
 def _ask(found: AskedValues, goal: s.Term, places: Mapping[str, int]) -> bool:

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from etalis.runtime.codegen.branches.levels import Level, RuleBranch
-from etalis.runtime.codegen.branches.shapes import BranchShape
+from etalis.runtime.codegen.branches.segments import Segments
+from etalis.runtime.codegen.branches.shapes import BranchShape, Hit
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.reporting.evidence import Evidence, Kind
 from etalis.runtime.state import Raw
@@ -27,6 +28,7 @@ class ConstantIndex:
         self._branches: dict[int, RuleBranch] = {}
         self._last = 0
         self._shapes: Counter[BranchShape] = Counter()
+        self._others = 0  # branches that ask for anything but an interval
         numbers = list(map(self._number, several))
         self._of_leaves = {id(branch.leaf): branch for branch in self._branches.values()}
         self.level = Level(self, numbers)
@@ -48,6 +50,14 @@ class ConstantIndex:
         """The shape of all branches, if they have one."""
         return next(iter(self._shapes)) if len(self._shapes) == 1 else None
 
+    @property
+    def proven(self) -> Segments[Hit] | None:
+        """What finds branches of one shape by intervals that are exactly what they ask, if that is all there is."""
+        parts = list(self.level.parts.values())
+        if len(parts) != 1 or self.level.open or self._others or self.shape is None:
+            return None
+        return parts[0] if isinstance(parts[0], Segments) and not parts[0].added else None
+
     def _number(self, branch: RuleBranch) -> int:
         self._last += 1
         branch.number = self._last
@@ -57,10 +67,12 @@ class ConstantIndex:
     def _keep(self, branch: RuleBranch) -> None:
         self._branches[branch.number] = branch
         self._shapes[branch.shape] += 1
+        self._others += not branch.asked.is_interval
 
     def _drop(self, branch: RuleBranch) -> None:
         del self._branches[branch.number]
         self._shapes[branch.shape] -= 1
+        self._others -= not branch.asked.is_interval
         if not self._shapes[branch.shape]:
             del self._shapes[branch.shape]
 
@@ -75,14 +87,16 @@ class ConstantIndex:
     def replace(self, branch: RuleBranch, *, anew: bool) -> None:
         """Offer events to the branch of a leaf that is written anew, at the place that it has."""
         old = self._of_leaves[id(branch.leaf)]
-        self.level.remove(old)
+        if not anew:  # else what is there has fewer slots, and all is built anew
+            self.level.remove(old)
         self._drop(old)
         branch.number = old.number
         self._keep(branch)
         self._of_leaves[id(branch.leaf)] = branch
-        self.level.add(branch)
         if anew:
             self.level.build()
+        else:
+            self.level.add(branch)
 
     def remove(self, leaf: Wired) -> None:
         """Offer events to the branch of a leaf no more."""

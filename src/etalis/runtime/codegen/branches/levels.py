@@ -216,7 +216,7 @@ class Level:
         self.numbers: tuple[int, ...] = ()
         self._markers: dict[int, list[int]] = {}
         left = list(map(self._branches.__getitem__, self._all))
-        while (key := _best_key(left, self._used.union(self.parts))) is not None:
+        while (key := _best_key(left, self._used.union(self.parts), FEW)) is not None:
             covered = [branch for branch in left if branch.value(key) is not None]
             left = [branch for branch in left if branch.value(key) is None]
             self._index(key, covered)
@@ -368,7 +368,7 @@ def _without(hits: tuple[Hit, ...], branch: RuleBranch) -> tuple[Hit, ...]:
     return tuple([hit for hit in hits if hit[0] != branch.number])
 
 
-def _best_key(branches: Sequence[RuleBranch], used: Iterable[Key], least: int = FEW) -> Key | None:
+def _best_key(branches: Sequence[RuleBranch], used: Iterable[Key], least: int) -> Key | None:
     """Return what tells branches apart best: by which an event is expected to pass over most of them."""
     asked: dict[Key, list[Any]] = {}
     for branch in branches:

@@ -56,12 +56,29 @@ class Segments(Generic[T]):
         for interval in intervals:
             for node in self._nodes(interval):
                 self._tree.setdefault(node, []).append(interval.item)
+        spans = [(interval.item, self._span(interval)) for interval in intervals]
+        if sum(map(len, (span for _, span in spans))) <= self._most:
+            self._put_all_together(sorted(spans, key=lambda each: each[0]))
+
+    def _put_all_together(self, spans: Sequence[tuple[T, range]]) -> None:
+        """Keep the items of all stretches, which are few: what waits for its first number costs most of all."""
+        several: list[list[T]] = [[] for _ in self.found]
+        for item, span in spans:
+            for place in span:
+                several[place].append(item)
+        self.found[:] = map(tuple, several)
+        self._kept = sum(map(len, several))
+
+    def _span(self, interval: Interval[T]) -> range:
+        """Return the stretches that an interval has a part of."""
+        left = 0 if interval.start is None else bisect_right(self.points, interval.start)
+        right = len(self.points) if interval.end is None else bisect_left(self.points, interval.end)
+        return range(left, right + 1)
 
     def _nodes(self, interval: Interval[T]) -> Iterator[int]:
         """Yield the nodes of the tree that cover an interval: a pair of children is their parent."""
-        size = len(self.found)
-        left = size + (0 if interval.start is None else bisect_right(self.points, interval.start))
-        right = size + (size if interval.end is None else bisect_left(self.points, interval.end) + 1)
+        span = self._span(interval)
+        left, right = len(self.found) + span.start, len(self.found) + span.stop
         while left < right:
             if left & 1:
                 yield left

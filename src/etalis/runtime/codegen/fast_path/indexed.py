@@ -56,14 +56,16 @@ class IndexedOffer:
         raw = f"({', '.join(['t', 't', 'None', *parameters, *rope])})"
         code(f"{code.constant(index.mark)}.seen = True")
         key, part = next(iter(level.parts.items()), (None, None))
-        if key is None or len(level.parts) != 1 or level.open or (level.numbers and isinstance(part, ValueTable)):
+        numbers = {key[1]} if key is not None and isinstance(part, Segments) else set()
+        if len(level.parts) != 1 or level.open or set(level.numbers) != numbers:
             code(f"raw = {raw}")
             code(f"hits = {code.constant(level.find)}(raw)")
         elif isinstance(part, ValueTable):
             self._offer_by_value(code, index, part, parameters, raw, gathers=gathers)
             return
-        elif isinstance(part, Segments):
-            self._bisect(code, level, part, parameters[key[1]], [parameters[place] for place in level.numbers])
+        elif isinstance(part, Segments) and key is not None:
+            self._offer_by_number(code, index, part, parameters[key[1]], raw, gathers=gathers)
+            return
         with code.block("if hits:"):
             self._take(code, index, raw, gathers=gathers)
 
@@ -104,15 +106,24 @@ class IndexedOffer:
             with code.block(f"if type(hits) is {code.constant(Level)}:"):
                 code(f"hits = hits.find({raw})")
 
-    def _bisect(self, code: Code, level: Level, segments: Segments[Hit], value: str, numbers: Sequence[str]) -> None:
-        """Write the search by a value, if all is a number that must be one."""
-        with code.block(f"if {' and '.join(f'type({each}) in {code.constant(NUMBERS)}' for each in numbers)}:"):
+    def _offer_by_number(
+        self, code: Code, index: ConstantIndex, segments: Segments[Hit], value: str, raw: str, *, gathers: bool
+    ) -> None:
+        """Write that an instant is offered to what a bisection finds; what is no number comes to all."""
+        told = index.proven is segments
+        with code.block(f"if type({value}) in {code.constant(NUMBERS)}:"):
             code(f"place = {code.constant(bisect_right)}({code.constant(segments.points)}, {value})")
             code(f"hits = {code.constant(segments.found)}[place]")
             with code.block("if hits is None:"):
                 code(f"hits = {code.constant(segments.put_together)}(place)")
+            if told:
+                with code.block("if hits:"):
+                    self._take(code, index, raw, gathers=gathers, told=True)
+                code("hits = ()")
         with code.block("else:"):
-            code(f"hits = {code.constant(level.all)}()")
+            code(f"hits = {code.constant(index.level.all)}()")
+        with code.block("if hits:"):
+            self._take(code, index, raw, gathers=gathers)
 
     def _take(self, code: Code, index: ConstantIndex, raw: str, *, gathers: bool, told: bool = False) -> None:
         """Write what the branches do that are found; `told` says that their patterns match."""

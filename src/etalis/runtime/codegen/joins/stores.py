@@ -19,6 +19,7 @@ class JoinStores:
 
     def __init__(self, base: RuleCode) -> None:
         self.base = base
+        self._shared: dict[int, list[str]] = {}  # by ids of joins: to find one among a thousand readers takes long
 
     def probes(self, join: Wired, place: int) -> bool:
         """Tell whether an instance on this side can find partners that wait."""
@@ -57,11 +58,13 @@ class JoinStores:
 
     def shared_key(self, join: Wired) -> list[str]:
         """Return the variables that both sides of a join always bind."""
-        left, right = join.inputs
-        names = own_names(join)
-        both = set(names[0]) & set(names[1])
-        firm = _sure_of(left, join, 0) & _sure_of(right, join, 1)
-        return sorted(v for v in both & firm if v[0] != "$")
+        if id(join) not in self._shared:
+            left, right = join.inputs
+            names = own_names(join)
+            both = set(names[0]) & set(names[1])
+            firm = _sure_of(left, join, 0) & _sure_of(right, join, 1) if both else both
+            self._shared[id(join)] = sorted(v for v in both & firm if v[0] != "$")
+        return self._shared[id(join)]
 
     def sure_of_pairs(self, join: Wired) -> frozenset[str]:
         """Return the variables that every pair of a join binds; a match without a partner binds fewer."""
