@@ -32,6 +32,8 @@ from etalis.runtime.ruleset import Pair, RuleSet
 from etalis.runtime.state import BEGINNING
 from etalis.temporal.relation import relations
 
+_LISTED = 12  # labels of rules in an error
+
 
 def insert_rule(rules: RuleSet, rule: str | Rule) -> str:
     """Add a rule and return its label."""
@@ -121,8 +123,9 @@ def put_in_place(rules: RuleSet, others: list[Pair]) -> None:
 
 
 def _no_rule(rules: RuleSet, what: str) -> ProgramError:
-    known = ", ".join(sorted({planned.head.label for planned, _ in _changeable(rules)}))
-    return ProgramError(Problem("E230", f"no rule {what}", hint=f"rules here: {known}"))
+    several = sorted({planned.head.label for planned, _ in _changeable(rules)})
+    left = f" and {len(several) - _LISTED:,} more" if len(several) > _LISTED else ""
+    return ProgramError(Problem("E230", f"no rule {what}", hint=f"rules here: {', '.join(several[:_LISTED])}{left}"))
 
 
 def set_property(rules: RuleSet, label: str, given: Property) -> int:

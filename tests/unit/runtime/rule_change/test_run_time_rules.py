@@ -213,3 +213,11 @@ def test_a_part_of_many_rules_that_is_written_anew_is_found_by_its_bounds_still(
     engine.push("a", 4, at=1)
     found = [shown(engine.push("b", f"S{n}", n, at=2)) for n in (3, 4, 40, 70, 71, 110)]
     assert found == [[], ["m4(4, 4) [1, 2]"], [], [], ["m71(4, 71) [1, 2]"], ["m110(4, 110) [1, 2]"]]
+
+
+def test_an_error_lists_a_few_of_many_rules() -> None:
+    engine = etalis.compile("\n".join(f"r{n:03d} rule: d{n}(X) <- a(X)." for n in range(1_000))).engine()
+    with pytest.raises(etalis.ProgramError) as refused:
+        engine.delete_rule("s")
+    assert "r000, r001, r002" in str(refused.value)
+    assert str(refused.value).endswith("r011 and 988 more")
