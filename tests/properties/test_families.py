@@ -32,6 +32,8 @@ PATTERNS = (
     "a({k}, {i}, Y)",
     "a({k}, X, Y) where ({c})",
     "a({k}, X, Y) where (Y {o} {f}, {c})",
+    "a({k}, X, _) where (Y is X + 1, Y {o} {i}, X > 0)",
+    "a({k}, X, _) where (Y is X + 1, X > 0)",
     "a(S, X, Y) where ({e}, {i} {m} X)",
     "a(S, X, Y) where ({e}, {c})",
     "a(S, X, Y) where (X > {i}, {c})",

@@ -113,6 +113,18 @@ def compile_tree(
 _MOST_RECALLED = 32  # answers of a program, for tables of different columns
 
 
+def _is_key(key: object) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_known_by(key: object, known: Mapping[Any, Any]) -> bool:
+    return _is_key(key) and key in known
+
+
 class of_tree(Generic[T]):  # noqa: N801 - it stands for a property
     """A property of a program that its tree alone decides: found once for all copies of the program."""
 
@@ -187,7 +199,7 @@ class CompiledProgram:
 
     def decided(self, key: Hashable, heads: Sequence[p.Head], decide: Callable[[], T]) -> T:
         """Return what is decided of planned rules for a table; it is decided anew where the knowledge decides, too."""
-        if key in self.found_of_rules.get("of tables", ()) or not asks_knowledge(heads):
+        if _is_known_by(key, self.found_of_rules.get("of tables", {})) or not asks_knowledge(heads):
             return self.recalled(key, decide)
         return decide()
 
@@ -217,13 +229,19 @@ class CompiledProgram:
         return replace(self.settings, policy=policy)
 
     def recalled(self, key: Hashable, find: Callable[[], T]) -> T:
-        """Return what was found for some table before, or find it; what the rules and the key alone decide."""
+        """Return what was found for some table before, or find it; what the rules and the key alone decide.
+
+        It is found anew where an option is no key: a list, or something that is refused.
+        """
         known = self.found_of_rules.setdefault("of tables", {})
-        if key not in known:
+        if _is_known_by(key, known):
+            before: T = known[key]
+            return before
+        found = find()
+        if _is_key(key):
             if len(known) >= _MOST_RECALLED:
                 known.clear()
-            known[key] = find()
-        found: T = known[key]
+            known[key] = found
         return found
 
     def plans(self, policy: str | None = None, *, parts: bool = False) -> tuple[p.Head, ...]:

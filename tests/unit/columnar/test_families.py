@@ -122,3 +122,25 @@ def test_rules_of_a_family_that_never_matched_are_named() -> None:
         pass
     assert str(reports[0]) == str(engine.report())
     assert all(name in str(reports[0]) for name in ("rule 10 ", "rule 11 ", "rule 12 "))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "r{k:02d}(Z) <- tick('s{k}', P, N) where (Z is N + 1, P > 3.0)",
+        "r{k:02d}(P, Z) <- tick('s{k}', P, N) where (Z is N + 1, Z > {k}, P > 3.0)",
+        "r{k:02d}(C) <- tick(S, P, _) where (S = 's{k}', near(S, C), P > {k}.0)",
+        "r{k:02d}(C) <- tick('s{k}', _, N) event_multiply (many(N, C), C \\= {k})",
+        "r{k:02d}(D) <- (tick('s{k}', _, _) seq tick('s{n}', _, _)) within 9 check (t1(A), t2(B), D is B-A, D > {k})",
+    ],
+)
+def test_conditions_of_a_family_may_bind(rule: str) -> None:
+    facts = "near(s1, b). near(s1, c). near(s3, d). many(1, 4). many(1, 5). many(3, 6).\n"
+    program, given = (
+        etalis.compile(TICK + facts + "".join(f"{rule.format(k=k, n=(k + 1) % 9)}.\n" for k in range(9))),
+        rows(),
+    )
+    assert families(program, given) == 1
+    assert told(program, given) == pushed(program, given)
+    assert told(program, given)
+    assert told(program, [("tick", "none", 1.0, 1, at) for at in range(3)]) == []

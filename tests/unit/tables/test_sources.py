@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -107,3 +108,12 @@ def test_what_is_read_ahead_ends_with_its_reader(tmp_path: Path) -> None:
     assert threading.active_count() > before
     parts.close()
     assert threading.active_count() == before
+
+
+def test_options_that_are_no_keys_are_taken_as_others_are() -> None:
+    program = etalis.compile(":- event(a(x: int)). d(X) <- a(X).")
+    rows = pa.table({"begin": [1, 2], "until": [2, 4], "x": [7, 8]})
+    times: Any = ["begin", "until"]
+    lists = program.detect(rows, time=times, event="a")
+    assert lists.equals(program.detect(rows, time=("begin", "until"), event="a"))
+    assert lists["end"].to_pylist() == [2, 4]

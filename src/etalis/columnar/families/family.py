@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from etalis.columnar.data.columns import Column, from_values
 from etalis.columnar.families.search import MOST_SHARES, EqualKeys, MemberSearch, equality, find_search
-from etalis.columnar.families.shape import NoShapeError, shape_of, type_of_constant, with_constants
+from etalis.columnar.families.shape import COMPARISONS, NoShapeError, shape_of, type_of_constant, with_constants
 from etalis.data.values import Value
 from etalis.language.check.goals import conjuncts
 from etalis.language.ground_terms import variables
@@ -200,21 +200,23 @@ class _Common:
         leaf = replace(node, name=name, args=args, exports=exports)
         told = tuple(_type(self.vectors[v]) for v in tells)
         self.kinds[name, len(args)] = (*types, "int", *told)
-        self.leaves[leaf] = CommonLeaf(source, search, asked, self._shared(tests))
+        self.leaves[leaf] = CommonLeaf(source, search, asked, self._shared(tests, source.exports))
         return leaf
 
-    def _shared(self, tests: Sequence[p.Test]) -> p.Prefilter | None:
-        """Return what all members ask of a leaf's events before any asks something of its own that may raise."""
+    def _shared(self, tests: Sequence[p.Test], bound: Sequence[str]) -> p.Prefilter | None:
+        """Return how all members compare what a leaf has bound before any asks something of its own that may raise."""
         goals = [goal for test in tests if isinstance(test, p.Condition) for goal in conjuncts(test.goal)]
         rest = dropwhile(lambda goal: equality(goal, self.vectors) is not None, goals)
-        found = list(takewhile(lambda goal: not self._is_own(goal), rest))
+        found = list(takewhile(lambda goal: self._is_shared(goal, bound), rest))
         if not found:
             return None
         inputs = tuple(dict.fromkeys(v for goal in found for v in variables(goal)))
         return p.Prefilter(reduce(lambda a, b: Compound(",", (a, b)), found), inputs)
 
-    def _is_own(self, goal: Term) -> bool:
-        return any(v in self.vectors for v in variables(goal))
+    def _is_shared(self, goal: Term, bound: Sequence[str]) -> bool:
+        names = variables(goal)
+        known = all(v in bound and v not in self.vectors for v in names)
+        return known and isinstance(goal, Compound) and goal.name in COMPARISONS
 
     def _with_own(self, asked: tuple[str, ...], tests: Sequence[p.Test]) -> tuple[str, ...]:
         own = (v for test in tests if isinstance(test, p.Condition) for v in variables(test.goal) if v in self.vectors)

@@ -58,4 +58,6 @@ class FamilyFilter(ColumnOperator):
     def process(self, batch: Batch) -> Instances:
         """Return what passes."""
         found = [self.outcome.passing(batch, piece) for piece in self.leaf.pieces(batch)]
-        return stack([nothing(self.leaf.types), *found], self.exports)
+        if not found:  # there are columns of what tests bind, too
+            return self.outcome.passing(batch, nothing(self.leaf.types))
+        return stack(found, self.exports)
