@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from etalis.columnar.clock import MOST_ROUNDS
@@ -13,10 +12,12 @@ from etalis.columnar.families.family import Family, find_families
 from etalis.columnar.operators.isolation import isolate
 from etalis.columnar.row_numbers import MOST_LEAVES, count_leaves, find_untold, number_rows
 from etalis.columnar.row_rules import readers_of
+from etalis.language.outer.strata import Levels
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.logic.machine.database import Database
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
+from etalis.plan.strata import find_levels
 from etalis.plan.types import Types, Typing, infer_types
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.state import NEVER
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 class Routing:
     """How a program runs: which rules over columns, which event at a time, and why. `isolating` rules see all.
 
-    `families` are those over columns that are alike.
+    `families` are those over columns that are alike; `levels` those of outer joins, by the ids of their nodes,
+    `made` the kinds of events that rules make.
     """
 
     heads: tuple[p.Head, ...]
@@ -39,6 +41,8 @@ class Routing:
     types: Typing
     isolating: frozenset[int] = frozenset()
     families: tuple[Family, ...] = ()
+    levels: Levels = field(default_factory=dict)
+    made: frozenset[p.Kind] = frozenset()
 
     def describe(self) -> str:
         """Say it in lines."""
@@ -64,7 +68,12 @@ def choose(
     """
     planned = program.plans(policy)
     asked = program.settings_under(policy), tuple(received.items()), contributors
-    decide = partial(_decide, program, planned, received, database, contributors=contributors)
+
+    def decide() -> Routing:
+        found = _decide(program, planned, received, database, contributors=contributors)
+        levels, made = find_levels(found.heads, program.made_levels), frozenset(head.kind for head in found.heads)
+        return replace(found, levels=levels, made=made)
+
     return program.decided(("routing", asked), planned, decide)
 
 
