@@ -16,6 +16,7 @@ from etalis.columnar.data.events import find_types
 from etalis.columnar.families.component import FamilyComponent
 from etalis.columnar.run import ColumnRun
 from etalis.temporal.event import Event
+from etalis.temporal.policy import POLICIES
 
 TICK = ":- set_flag(event_consumption_policy, unrestricted).\n:- event(tick(sym: string, price: float, size: int)).\n"
 RULES = {
@@ -146,6 +147,16 @@ def test_conditions_of_a_family_may_bind(rule: str) -> None:
     assert told(program, given) == pushed(program, given)
     assert told(program, given)
     assert told(program, [("tick", "none", 1.0, 1, at) for at in range(3)]) == []
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_one_event_may_come_to_both_sides_of_a_join(policy: str) -> None:
+    rules = (f"r{k:02d}(M, N) <- tick('s{k}', _, M) seq tick('s{k}', _, N).\n" for k in range(9))
+    program, given = etalis.compile(TICK + "".join(rules)), rows()
+    expected = [(m.name, m.rule, m.start, m.end) for m in program.engine(policy=policy).run(given)]
+    assert families(program, given) == 1
+    assert told(program, given, policy=policy) == expected
+    assert expected
 
 
 def calls_of(work: Callable[[], object]) -> int:
