@@ -49,9 +49,9 @@ class Storing:
             instance = local
         where, keep = code.constant(self.stores.side(entry, place)), self.stores.retention(entry, place)
         fifo = "" if keep is None else code.constant(self.base.remember(entry, f"fifo{place}", groups.Fifo))
-        if keep == 0:  # what is past goes before its group is looked at
+        if keep == 0:
             code.groups.pop((id(self.stores.side(entry, place)), key), "")
-            code(f"if {t2} > {fifo}.due: {code.constant(groups.expire_past)}({where}, {fifo}, {t2})")
+            self.drop_past(code, entry, place, t2)
         is_stored = self._put(code, entry, node, place, key, instance, t1, t2, is_told=bool(matched))
         if matched:
             matched = f"{matched} or not {is_stored}" if is_stored else matched
@@ -63,6 +63,13 @@ class Storing:
             with code.block(f"if {t2} > {fifo}.due:"):
                 stays = not node.policy.consume
                 code(f"{code.constant(groups.expire_lot)}({where}, {fifo}, {t2}, {code.constant(keep)}, {stays})")
+
+    def drop_past(self, code: Code, entry: Wired, place: int, t2: str) -> None:
+        """Write that what waits on one side for its own moment alone goes when that is past."""
+        if self.stores.retention(entry, place) == 0:
+            where = code.constant(self.stores.side(entry, place))
+            fifo = code.constant(self.base.remember(entry, f"fifo{place}", groups.Fifo))
+            code(f"if {t2} > {fifo}.due: {code.constant(groups.expire_past)}({where}, {fifo}, {t2})")
 
     def _instance(self, code: Code, entry: Wired, place: int, names: Names, t1: str, t2: str) -> str:
         marks = {mark: f"{code.constant(make)}()" for mark, make in self.stores.join_keys(entry).marks.items()}
@@ -86,11 +93,10 @@ class Storing:
             put_once = code.constant(groups.put_newest_once if newest else groups.put_once)
             stored = code.fresh("h") if is_told else ""
             told = f"{stored} = " if is_told else ""
-            with nullcontext() if is_told or newest else code.block(f"if {key} in {where}:"):
-                code(f"{told}{put_once}({where}, {key}, {instance}, {code.constant(once)})")
-            if not (is_told or newest):
-                with code.block("else:"):
-                    code(f"{where}[{key}] = {instance}")
+            waiting = instance if is_told or newest else code.fresh("w")
+            alone = f"{where}.setdefault({key}, {waiting} := {instance}) is {waiting}"
+            with nullcontext() if is_told or newest else code.block(f"if not {alone}:"):
+                code(f"{told}{put_once}({where}, {key}, {waiting}, {code.constant(once)})")
             return stored
         elif newest and t1 == t2:  # nothing that waits ends after an instant, or starts after it
             code(f"{where}[{key}] = {instance}")
@@ -126,18 +132,31 @@ class Storing:
         return held
 
     def _add(self, code: Code, where: str, group: str, key: str, instance: str, t1: str, t2: str) -> None:
-        """Write that an instance is the last of its group, or put where it belongs."""
-        if not group:
-            group = code.fresh("g")
-            code(f"{group} = {where}.get({key})")
-        with code.block(f"if {group} is None:"):
-            code(f"{where}[{key}] = {instance}")
+        """Write that an instance is the last of its group, or put where it belongs.
+
+        Where the group is not known yet, the key is looked up once: an instance that is alone is there then.
+        """
+        if group:
+            with code.block(f"if {group} is None:"):
+                code(f"{where}[{key}] = {instance}")
+            self._join(code, "elif", where, group, key, instance, t1, t2)
+            return
+        group, waiting = code.fresh("g"), code.fresh("w")
+        code(f"{group} = {where}.setdefault({key}, {waiting} := {instance})")
+        with code.block(f"if {group} is not {waiting}:"):
+            self._join(code, "if", where, group, key, waiting, t1, t2)
+
+    def _join(
+        self, code: Code, first: str, where: str, group: str, key: str, instance: str, t1: str, t2: str
+    ) -> None:  # fmt: skip
+        """Write that an instance joins others."""
         if t1 == t2:
-            with code.block(f"elif type({group}) is tuple:"):
+            with code.block(f"{first} type({group}) is tuple:"):
                 code(f"{where}[{key}] = [{group}, {instance}]")
+            first = "elif"
         apart = "" if t1 == t2 else f" or ({group}[-1][-1] == {t2} and {group}[-1][-2] > {t1})"
         single = "" if t1 == t2 else f"type({group}) is tuple or "
-        with code.block(f"elif {single}len({group}) == {groups.LONG - 1}{apart}:"):
+        with code.block(f"{first} {single}len({group}) == {groups.LONG - 1}{apart}:"):
             code(f"{code.constant(groups.put)}({where}, {key}, {instance})")
         with code.block("else:"):
             code(f"{group}.append({instance})")
