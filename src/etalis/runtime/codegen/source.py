@@ -37,7 +37,7 @@ class CandidateLoop:
         return all(word in self.firm or _CONSTANT.match(word) for word in words_of(*expressions))
 
 
-class Block:
+class CodeBlock:
     """Lines below a header, one step further in."""
 
     __slots__ = ("_code", "_header", "_mark")
@@ -100,9 +100,9 @@ class Code:
         for line in lines:
             self(line)
 
-    def block(self, header: str) -> Block:
+    def block(self, header: str) -> CodeBlock:
         """Return what adds a header and indents what follows."""
-        return Block(self, header)
+        return CodeBlock(self, header)
 
     def constant(self, thing: Any) -> str:
         """Return the name under which an object is passed in."""
