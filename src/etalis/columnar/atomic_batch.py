@@ -64,12 +64,16 @@ class AtomicBatches:
             state.now, state.floor = now, floor
             forget()
             raise
+        if self.run.facts is not None:
+            self.run.facts.commit()
         self.rows += len(batch.end)
 
     def _mark(self) -> Undo:
         """Return what brings rules over columns back to where they are now."""
         run, now, last = self.run, self.run.now, self.run.derivations.last
         undo = [run.schedule.mark(), *(shared.mark() for shared in run.loaded)]
+        if run.facts is not None:
+            undo.append(run.facts.mark())
 
         def back() -> None:
             run.now, run.derivations.last = now, last

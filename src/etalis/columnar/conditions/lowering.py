@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from etalis.columnar.conditions.asked import Asked
+from etalis.columnar.conditions.asked import Asked, asking
 from etalis.columnar.conditions.expressions import as_arithmetic
 from etalis.columnar.conditions.lookups import ColumnLookup
+from etalis.columnar.conditions.lookups_then import LookupThen
 from etalis.columnar.conditions.steps import Calculation, Comparison, Comparisons, GoalStep, Moment
 from etalis.language.check.goals import BINDS_NOTHING, bound_by, calls, conjuncts, indicator
 from etalis.language.lower import to_logic
@@ -26,19 +27,21 @@ from etalis.logic.machine.control import FORMS
 from etalis.plan import algebra as p
 
 if TYPE_CHECKING:
+    from etalis.columnar.conditions.changing_facts import ChangingFacts
     from etalis.runtime.codegen.conditions import Conditions
 
 _ONCE = frozenset({("\\+", 1), ("not", 1), ("once", 1), ("ignore", 1), ("forall", 2), ("findall", 3)})
 
 
 def find_steps(
-    test: p.Condition, wanted: Sequence[str], types: Mapping[str, str], conditions: Conditions
-) -> tuple[GoalStep, ...] | None:
+    test: p.Condition, wanted: Sequence[str], types: Mapping[str, str], conditions: Conditions,
+    facts: ChangingFacts | None = None,
+) -> tuple[GoalStep, ...] | None:  # fmt: skip
     """Return a condition as steps, which bind what is wanted; None if it is to be asked as a whole."""
     goals = conjuncts(test.goal)
     if any(call.indicator == ("!", 0) for goal in goals for call in calls(goal)):
         return None
-    lowering = _Lowering(test, wanted, conditions, {name: types[name] for name in test.inputs})
+    lowering = _Lowering(test, wanted, conditions, facts, {name: types[name] for name in test.inputs})
     steps: list[GoalStep] = []
     for place, goal in enumerate(goals):
         later = frozenset(wanted).union(*(names(variables(each)) for each in goals[place + 1 :]))
@@ -74,6 +77,7 @@ class _Lowering:
     test: p.Condition
     wanted: Sequence[str]
     conditions: Conditions
+    facts: ChangingFacts | None
     known: dict[str, str]
 
     def step(self, goal: Term, later: frozenset[str]) -> GoalStep | None:
@@ -94,7 +98,7 @@ class _Lowering:
     def _is_own(self, key: tuple[str, int]) -> bool:
         return self.conditions.solver.database.overrides(*key)
 
-    def _look_up(self, goal: Term, later: frozenset[str]) -> ColumnLookup | None:
+    def _look_up(self, goal: Term, later: frozenset[str]) -> ColumnLookup | LookupThen | None:
         """Return a look-up of facts; every variable that is new occurs in it once."""
         key = indicator(goal)
         if not isinstance(goal, Compound) or key is None or not self._is_own(key):
@@ -118,6 +122,8 @@ class _Lowering:
                     return None
         makes = {place: name for place, name in makes.items() if name in later}
         self.known.update(dict.fromkeys(makes.values(), "term"))
+        if self.facts is not None and key in self.facts.known:
+            return LookupThen(self.facts, key, given, tuple(constants), makes)
         return ColumnLookup(predicate, given, tuple(constants), makes)
 
     def _calculation(self, goal: Term) -> Comparison | Calculation | None:
@@ -180,8 +186,9 @@ class _Lowering:
         is_timed = self.test.kind == "check" and self._sees_times(goal)
         reads = self._reads(goal)
         asked = p.GoalTest("check" if is_timed and not multiplies else kind, goal, reads, tuple(makes))
-        solving = partial(self.conditions.solving, asked, asked.outputs, is_firm=True)
-        return Asked(solving, reads, makes, is_timed=is_timed, multiplies=multiplies)
+        then = None if self.facts is None else self.facts.then(goal)
+        solving = asking(then, self.conditions, lambda own: own.solving(asked, asked.outputs, is_firm=True))
+        return Asked(solving, reads, makes, is_timed=is_timed, multiplies=multiplies, then=then)
 
     def _sees_times(self, goal: Term) -> bool:
         """Tell whether a goal may ask for the times of a match: whatever is no simple built-in may."""

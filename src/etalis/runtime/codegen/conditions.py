@@ -21,6 +21,7 @@ from etalis.logic.inline.compiled_goal import NEVER_OFF, GoalCompilation, PosedG
 from etalis.logic.inline.inline import inline
 from etalis.logic.inline.python_source import HELPERS
 from etalis.logic.inline.scope import normal
+from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
@@ -49,6 +50,12 @@ class Conditions:
         self.report = report
         self.reports = 0
         self.acts = True  # not where the past is run again for an explanation
+
+    def over(self, database: Database) -> Conditions:
+        """Return conditions over other knowledge; what they report is reported here."""
+        solver = self.solver.within(self.solver.limits)
+        solver.database = database
+        return Conditions(solver, self._report, self.breaker)
 
     def _report(self, error: ConditionError) -> None:
         self.reports += 1
