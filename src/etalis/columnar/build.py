@@ -67,7 +67,7 @@ class Builder:
         facts: ChangingFacts | None = None,
     ) -> None:  # fmt: skip
         self.own = own
-        self.facts = facts if beside is None else beside.facts
+        self.facts: ChangingFacts | None = facts if beside is None else beside.facts
         self.types = types
         self.is_vague = is_vague
         self.conditions = conditions
