@@ -17,7 +17,7 @@ from etalis.data.values import Value
 from etalis.errors import EtalisError
 
 if TYPE_CHECKING:
-    from etalis.columnar.conditions.changing_facts import KnowledgeThen
+    from etalis.columnar.conditions.changing_facts import ReplayedFacts
     from etalis.runtime.codegen.conditions import Conditions
 
 
@@ -30,7 +30,7 @@ class Asked:
 
     def __init__(
         self, solving: Callable[[], Callable[..., Any]], reads: Sequence[str], makes: Sequence[str], *, is_timed: bool,
-        multiplies: bool, then: KnowledgeThen | None = None,
+        multiplies: bool, then: ReplayedFacts | None = None,
     ) -> None:  # fmt: skip
         self.solving = solving
         self.reads = tuple(reads)
@@ -78,7 +78,7 @@ class Asked:
 
 
 def given_values(
-    rows: Instances, names: Sequence[str], *, is_timed: bool, then: KnowledgeThen | None = None
+    rows: Instances, names: Sequence[str], *, is_timed: bool, then: ReplayedFacts | None = None
 ) -> list[Column]:
     """Return what a goal is asked with: values, times where it sees them, and which changes of facts a match sees."""
     given = [rows.column(v) for v in names]
@@ -87,7 +87,7 @@ def given_values(
 
 
 def asking(
-    then: KnowledgeThen | None, conditions: Conditions, prepare: Callable[[Conditions], Callable[..., Any]]
+    then: ReplayedFacts | None, conditions: Conditions, prepare: Callable[[Conditions], Callable[..., Any]]
 ) -> Callable[[], Callable[..., Any]]:
     """Return what prepares a goal: over the knowledge of some conditions, or that of the turn of a match."""
     return partial(prepare, conditions) if then is None else partial(then.asking, prepare)

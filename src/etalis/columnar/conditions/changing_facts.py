@@ -2,7 +2,7 @@
 
 What a batch changes is noted before anything is asked: what comes in when its order is known, what rules make when they
 have made it. A look-up finds the facts by a kernel (`FactHistory`); a goal that needs more is asked of knowledge of its
-own, which follows the questions (`KnowledgeThen`). Law: at a turn all changes up to it have been made, and no others.
+own, which follows the questions (`ReplayedFacts`). Law: at a turn all changes up to it have been made, and no others.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ChangingFacts:
         self.begun: object = None  # stands for what is known when the batch begins
         self._learned: list[LearnedEvents] = []
         self._open: list[Change] = []  # what the engine's own knowledge has not seen
-        self._asked: list[KnowledgeThen] = []
+        self._asked: list[ReplayedFacts] = []
         self._histories: dict[tuple[Kind, tuple[int, ...]], FactHistory] = {}
         self._changes: tuple[list[Change], Integers] | None = None
         self.load()
@@ -185,12 +185,12 @@ class ChangingFacts:
             self._histories[key, places] = FactHistory(self.known[key], self.parts(key), places)
         return self._histories[key, places]
 
-    def then(self, goal: Term) -> KnowledgeThen | None:
+    def then(self, goal: Term) -> ReplayedFacts | None:
         """Return what a goal is asked of that asks for such facts; None if it asks for none."""
         asked = self.learning.asked(goal)
         if not asked:
             return None
-        self._asked.append(found := KnowledgeThen(self, asked))
+        self._asked.append(found := ReplayedFacts(self, asked))
         return found
 
 
@@ -259,7 +259,7 @@ class FactHistory:
         return k.KnownFacts(np.zeros(facts, bool), self.groups.group, np.zeros(groups, np.int64)), lists
 
 
-class KnowledgeThen:
+class ReplayedFacts:
     """What goals are asked of that need more than a look-up: knowledge of their own, brought to the turn of each match.
 
     Where questions come by their turns, each change is made once.
