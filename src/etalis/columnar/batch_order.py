@@ -58,7 +58,10 @@ class BatchOrder:
         """Return the rows as events, and note what facts they change."""
         batch = _batch(self.rows, now, clock)
         if self.facts is not None:
-            self.facts.begin(batch.events)
+            self.facts.begin()
+            for kind in self.facts.learning.changes.keys() & batch.events.keys():
+                rows = batch.events[kind]
+                self.facts.learn(kind, rows.turn, rows.start, [rows.cells(i, None) for i in range(kind[1])])
         return batch
 
     def _add_steps(self, keys: Integers) -> Integers:

@@ -101,7 +101,7 @@ class ColumnComponent:
             made = latest.new([maker.process(batch) for maker in makers], batch.turns)
         self.done[kind] = made
         if self.facts is not None:
-            self.facts.learn(kind, made)
+            self.facts.learn(kind, made.turn, made.start, made.columns)
         if kind in self.read and len(made):
             _add(batch.events, kind, made)
 

@@ -31,8 +31,6 @@ from etalis.runtime.codegen.conditions import Conditions
 
 if TYPE_CHECKING:
     from etalis.columnar.data.instances import Instances
-    from etalis.columnar.derived_events import DerivedEvents
-    from etalis.columnar.operators.base import EventRows
 
 Row: TypeAlias = tuple[Any, ...]
 Change: TypeAlias = tuple[Kind, Row]  # an event that changes facts
@@ -97,23 +95,15 @@ class ChangingFacts:
             self.known[key] = KnownRows(len(rows), columns)
         self._begin_anew()
 
-    def begin(self, events: Mapping[Kind, EventRows]) -> None:
-        """Note what comes in with a batch."""
+    def begin(self) -> None:
+        """Begin a batch, of which nothing is noted yet."""
         self._learned = []
         self._forget()
-        for kind in self.learning.changes:
-            if kind in events:
-                rows = events[kind]
-                self._note(LearnedEvents(kind, rows.turn, rows.start, [rows.cells(i, None) for i in range(kind[1])]))
 
-    def learn(self, kind: Kind, made: DerivedEvents) -> None:
-        """Note what rules have made."""
-        if kind in self.learning.changes:
-            self._note(LearnedEvents(kind, made.turn, made.start, made.columns))
-
-    def _note(self, events: LearnedEvents) -> None:
-        if len(events):
-            self._learned.append(events)
+    def learn(self, kind: Kind, turn: Integers, start: Integers, columns: Sequence[Column]) -> None:
+        """Note events that have come in or were made, if such change facts."""
+        if kind in self.learning.changes and len(turn):
+            self._learned.append(LearnedEvents(kind, turn, start, columns))
             self._forget()
 
     def _forget(self) -> None:
