@@ -8,6 +8,7 @@ from programs.joins import JOINS, RULES
 from programs.more_alerts import ALERTS
 from programs.more_facts import FACTS
 from programs.more_flows import FLOWS
+from programs.more_houses import HOUSES
 from programs.more_networks import NETWORKS
 from programs.more_orders import ORDERS
 from programs.more_payments import PAYMENTS
@@ -16,12 +17,26 @@ from programs.more_sensors import SENSORS
 from programs.more_services import SERVICES
 from programs.more_tables import TABLES
 from programs.more_users import USERS
+from programs.more_ventures import VENTURES
 from programs.more_watches import WATCHES
 from programs.things import THINGS
 from programs.trades import TRADES
 
 USUAL: dict[str, Case] = CARDS | TRADES | THINGS | JOINS | RULES
 MORE: dict[str, Case] = (
-    ALERTS | PAYMENTS | PRICES | USERS | NETWORKS | SENSORS | ORDERS | WATCHES | FLOWS | TABLES | FACTS | SERVICES
+    ALERTS
+    | PAYMENTS
+    | PRICES
+    | USERS
+    | NETWORKS
+    | SENSORS
+    | ORDERS
+    | WATCHES
+    | FLOWS
+    | TABLES
+    | FACTS
+    | SERVICES
+    | VENTURES
+    | HOUSES
 )
 CASES: dict[str, Case] = USUAL | MORE

@@ -37,6 +37,12 @@ least(X, L) :- j(X, L), !.
 least(_, {1}).
 near(X, Y) :- j(X, Y).
 near(X, Y) :- j(X, Z), near(Z, Y), Y \\= X, Z \\= X.
+rated(X, {0}) :- k(X), !, j(X, _).
+rated(X, Y) :- j(Y, X), Y \\= X.
+rated({1}, Y) :- (m(Y) ; j(Y, {1})).
+pair(X, X) :- k(X).
+pair(X, Y) :- (j(X, Z) -> Z = Y ; k(X) -> Y = {0} ; fixed(X, Y)).
+pair(X, Y) :- \\+ rated(X, _), once(j(Y, X)), atomic(Y).
 fixed({0}, {1}). fixed({1}, {1}).
 """
 ASKED = (
@@ -44,6 +50,8 @@ ASKED = (
     *("near(X, Y)", "(k(X) ; m(Y))", "m(X), j(X, Y)", "j(X, Z), j(Z, Y)", "j(X, Y), k(Y)", "fixed(X, Y), k(Y)", "on"),
     *("findall(Z, j(X, Z), L), length(L, Y)", "(k(X) -> j(X, Y) ; fixed(X, Y))", "\\+ on, k(X)", "j(X, X)", "k({0})"),
     *("j(_, Y)", "k(X), X \\= Y", "j(X, Y), Y \\= {0}", "j(Y, Y)", "t2(Y), k(X)", "Z is Y + 1, k(X)", "m(Y)"),
+    *("rated(X, Y)", "rated(Y, X)", "pair(X, Y)", "pair(Y, X)", "pair(Y, Z), rated(Z, X)", "\\+ pair(X, X)"),
+    *("(rated(X, Y) ; Y = X)", "once(pair(Y, X))", "(k(X), \\+ m(X) -> rated(X, Y) ; Y = {1})", "pair(X, Y), Y > {0}"),
 )
 READING = (
     "d(X) <- a(X) {kind} ({goal}).",

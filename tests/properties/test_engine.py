@@ -159,9 +159,12 @@ NEEDS: Mapping[str, Callable[[s.Tree], bool]] = {"reversed": is_free_of_order, "
 
 
 def meaning(text: str, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event] | None:
-    """What a program means; None if one input causes too much."""
+    """What a program reports by its meaning; None if one input causes too much."""
+    tree = parse(text)
     try:
-        return semantics.run(parse(text), stream, policy=policy, max_derivations=MOST, changes=changes)
+        return semantics.reported(
+            tree, semantics.run(tree, stream, policy=policy, max_derivations=MOST, changes=changes)
+        )
     except LimitError:
         return None
 

@@ -31,20 +31,29 @@ LAST = (
     "d(X) <- b(X, _) event_multiply (member(Y, [1, 2]), X >= Y).",
     "e(X) <- (b(X, Y) or b(Y, X)) seq b(Y, X).",
     "e(X) <- b(X, X).",
+    "g(X, 0) <- b(X, _). g(X, N) <- g(X, M) seq b(_, X) where N is M + 1. h(X) <- g(X, _) seq a(X, _).",
+    "g(Y, [X]) <- b(X, Y). g(X, [X | L]) <- g(X, L) seq b(X, _).",
+)
+TRIGGERS = (
+    "print_trigger(c/2).",
+    "print_trigger(b(1, _)). print_trigger(d/1). print_trigger(e/_).",
+    "print_trigger(b(X, Y)) :- X < Y. print_trigger(c(X, X)). print_trigger(g/2).",
+    "print_trigger(g(_, N)) :- N > 0. print_trigger(h/1).",
+    "print_trigger(h(_)).",
 )
 POLICIES = ("unrestricted", "continuous", "chronological", "recent", "cumulative", "snoop_recent")
-VALUES = st.sampled_from((0, 1, 2, real(1.0), 1.5))
+VALUES = st.sampled_from((0, 1, 2, real(1.0), 1.5, 10**200, "x" * 1_100))
 STEPS = st.sampled_from((0, 1, 1, 1, 2, 5))
 
 
 @st.composite
 def chained(draw: st.DrawFn) -> str:
-    """Draw one or two rules that make events, and some that read them."""
+    """Draw one or two rules that make events, some that read them, and what of that is reported."""
     first = draw(st.lists(st.sampled_from(SOURCES), min_size=1, max_size=2, unique=True))
     last = draw(st.lists(st.sampled_from(LAST), min_size=1, max_size=3, unique=True))
     policies = [f"r{i}([property(policy, {draw(st.sampled_from(POLICIES[:2]))})]) rule: " for i in range(len(last))]
     marked = [policy + rule if draw(st.booleans()) else rule for policy, rule in zip(policies, last, strict=True)]
-    return "\n".join([*first, *marked])
+    return "\n".join([*first, *marked, draw(st.just("") | st.sampled_from(TRIGGERS))])
 
 
 @st.composite

@@ -25,7 +25,7 @@ from etalis.columnar.operators.base import (
     UnionOperator,
 )
 from etalis.columnar.operators.deadline import DeadlineOperator, TickOperator
-from etalis.columnar.operators.join import JoinOperator
+from etalis.columnar.operators.join import JoinOperator, meets_itself
 from etalis.columnar.operators.join_keys import ComputedKeys
 from etalis.columnar.operators.lone_side import LoneSide
 from etalis.columnar.operators.outer_join import OuterJoinOperator
@@ -45,6 +45,10 @@ class Own(Protocol):
 
     def note(self, node: p.Node, found: Instances) -> bool:
         """Note which rules have matched at a node; tell whether there may be more."""
+        ...
+
+    def join(self, node: p.Join) -> p.Join:
+        """Return the join of one of the rules for which one of the common rule stands."""
         ...
 
     def judges(self, node: p.Node, place: int, types: Mapping[str, str], wanted: Collection[str]) -> OwnJudges:
@@ -211,6 +215,8 @@ class Builder:
             node, inputs, self._known_of_sides(node, known), sides, gaps, TestSequence(tests), vague,
             self._computed_keys(node), lone,
         )  # fmt: skip
+        if self.own is not None:  # the leaves of the common rule have names of their own
+            join.meets_itself = meets_itself(self.own.join(node))
         self.joins.append(join)
         return join
 

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from etalis.columnar.data.columns import FLAT
 from etalis.columnar.schedule import alarm_delay
 from etalis.language.check.effects import reach
+from etalis.language.check.goals import indicator, strip_wrappers
 from etalis.language.check.outline import Outline
 from etalis.language.rules import knowledge_changes
-from etalis.language.syntax import Term
+from etalis.language.syntax import Clause, Term
+from etalis.logic.machine.database import Database
 from etalis.plan import algebra as p
-from etalis.plan.types import Typing
+from etalis.plan.lattice import TERM, Type, either, type_of_values
+from etalis.plan.types import Types, Typing
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
@@ -46,6 +49,22 @@ class Learning:
         """The predicates whose facts events change."""
         return frozenset((name, arity) for (_, arity), changes in self.changes.items() for name, _ in changes)
 
+    def types(self, received: Types, made: Collection[Kind], database: Database) -> Mapping[Kind, tuple[Type, ...]]:
+        """Return the types of the facts that there are and that come in; what rules make may be of any type."""
+        found = {}
+        for name, arity in self.facts:
+            types: list[Type] = [None] * arity
+            predicate = database.predicate(name, arity)
+            if predicate.relation is not None:
+                types = [type_of_values(values) for values in zip(*predicate.relation.rows, strict=True)] or types
+            for kind in (
+                kind for kind, changes in self.changes.items() if kind[1] == arity and (name, True) in changes
+            ):
+                more = (TERM,) * arity if kind in made else received.get(kind, (None,) * arity)
+                types = [either(a, b if b in FLAT or b is None else TERM) for a, b in zip(types, more, strict=True)]
+            found[name, arity] = tuple(types)
+        return found
+
     def asked(self, goal: Term) -> frozenset[Kind]:
         """Return which of these predicates a goal may ask."""
         if self.outline is None:
@@ -53,6 +72,14 @@ class Learning:
         if goal not in self._asked:
             self._asked[goal] = self.facts.intersection(reach(goal, self.outline)[0])
         return self._asked[goal]
+
+    def clauses(self, key: Kind) -> tuple[Clause, ...] | None:
+        """Return the clauses of a predicate that does not call itself; None where it does, or has none."""
+        if self.outline is None:
+            return None
+        found = tuple(c for c in self.outline.clauses if indicator(strip_wrappers(c.head)) == key)
+        bodies = [clause.body for clause in found if clause.body is not None]
+        return None if any(key in reach(body, self.outline)[0] for body in bodies) else found or None
 
     def asked_by(self, head: p.Head) -> frozenset[Kind]:
         """Return which of these predicates the conditions of a rule may ask."""

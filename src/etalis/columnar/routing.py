@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from etalis.columnar.clock import MOST_ROUNDS
@@ -14,10 +13,12 @@ from etalis.columnar.learning import UNTAUGHT, Learning, whole_program
 from etalis.columnar.operators.isolation import isolate
 from etalis.columnar.row_numbers import MOST_LEAVES, count_leaves, find_untold, number_rows
 from etalis.columnar.row_rules import readers_of
+from etalis.language.outer.strata import Levels
 from etalis.language.rules import declarations
 from etalis.logic.machine.database import Database
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
+from etalis.plan.strata import find_levels
 from etalis.plan.types import Types, Typing, infer_types
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.state import NEVER
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 class Routing:
     """How a program runs: which rules over columns, which event at a time, and why. `isolating` rules see all.
 
-    `families` are those over columns that are alike; `learning` tells which facts events change.
+    `families` are those over columns that are alike; `levels` those of outer joins, by the ids of their nodes,
+    `made` the kinds of events that rules make; `learning` tells which facts events change.
     """
 
     heads: tuple[p.Head, ...]
@@ -40,6 +42,8 @@ class Routing:
     types: Typing
     isolating: frozenset[int] = frozenset()
     families: tuple[Family, ...] = ()
+    levels: Levels = field(default_factory=dict)
+    made: frozenset[p.Kind] = frozenset()
     learning: Learning = UNTAUGHT
 
     def describe(self) -> str:
@@ -66,7 +70,12 @@ def choose(
     """
     planned = program.plans(policy)
     asked = program.settings_under(policy), tuple(received.items()), contributors
-    decide = partial(_decide, program, planned, received, database, contributors=contributors)
+
+    def decide() -> Routing:
+        found = _decide(program, planned, received, database, contributors=contributors)
+        levels, made = find_levels(found.heads, program.made_levels), frozenset(head.kind for head in found.heads)
+        return replace(found, levels=levels, made=made)
+
     return program.decided(("routing", asked), planned, decide)
 
 
@@ -78,7 +87,7 @@ def _decide(
     isolating = frozenset(i for i, head in enumerate(heads) if head is not planned[i])
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
     learning = Learning.of(program)
-    answers = Answers(database, changing=learning.facts)
+    answers = Answers(database, learned=learning.types(received, {head.kind for head in heads}, database))
     types = flat_types(infer_types(heads, received, declared, answers, "string"))
     whole = (*_whole_program(program, heads), *whole_program(program, learning, types))
     if whole:
@@ -91,7 +100,7 @@ def _decide(
     reasons = tuple(reason for part in parts for reason in part.reasons)
     alike = () if contributors else tuple(part for part in good if not _learns([heads[i] for i in part], learning))
     families = find_families(heads, alike, types)
-    return _undivided(Routing(heads, good, rest, reasons, types, isolating, families, learning))
+    return _undivided(Routing(heads, good, rest, reasons, types, isolating, families, learning=learning))
 
 
 def _learns(heads: Sequence[p.Head], learning: Learning) -> bool:

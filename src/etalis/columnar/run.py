@@ -35,7 +35,6 @@ from etalis.columnar.state.wiring import ComponentLinks
 from etalis.data.uncollected import uncollected
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
-from etalis.plan.strata import find_levels
 from etalis.plan.types import Types
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import EngineOptions
@@ -83,10 +82,9 @@ class ColumnRun:
         rules.evidence.types.update({kind: tuple(types) for kind, types in received.items()})
         heads = choice.heads
         names = alike([planned.head for planned, _ in rules.rules], heads) if contributors else {}
-        levels = find_levels(heads, program.made_levels)
         learns = choice.learning.changes and choice.columnar
         self.facts = ChangingFacts(choice.learning, rules.conditions) if learns else None
-        evidence = rules.evidence.nodes
+        evidence, levels = rules.evidence.nodes, choice.levels
         shared = Builder(
             choice.types, rules.conditions, evidence=evidence, names=names, levels=levels, facts=self.facts
         )
@@ -98,9 +96,8 @@ class ColumnRun:
         several = [self._component([heads[i] for i in part], part, shared) for part in apart]
         self._all: list[Component] = [*several, *(FamilyComponent(f, shared, rules.evidence) for f in families)]
         if only_points and engine is None:
-            made = {head.kind for head in heads}
             for join in self._joins:
-                join.comes_at_once = has_no_duration(join.node.right, made)
+                join.comes_at_once = has_no_duration(join.node.right, choice.made)
         each_once = [heads[i] for part in (*apart, *(family.numbers[:1] for family in families)) for i in part]
         self.schedule = Schedule(each_once, shared.timers)
         self._shared = [] if engine is None else [_share(component, rules) for component in several]
@@ -291,7 +288,7 @@ class ColumnRun:
     def reported_blocks(self, batch: InputBatch, horizon: int | None = None) -> Iterator[MadeBlock]:
         """Process a part of a batch, as `process_columns` does; leave kinds together of which all is reported."""
         for block in self.derive_blocks(batch, horizon):
-            reported = {self.program.is_reported(*kind) for kind in block.kinds}
+            reported = self._reports(block.kinds)
             if reported == {True}:
                 yield block
             elif reported != {False}:
@@ -299,6 +296,10 @@ class ColumnRun:
                     told = self.program.is_reported(*kind)
                     if told is not False:
                         yield MadeBlock((kind,), self.reported(made, told))
+
+    def _reports(self, kinds: Sequence[Kind]) -> set[Reported]:
+        """Return what is reported of events of some kinds; where no trigger asks, all is."""
+        return {self.program.is_reported(*kind) for kind in kinds} if self.program.triggers else {True}
 
     def derive(self, batch: InputBatch, horizon: int | None = None) -> Iterator[tuple[Kind, DerivedEvents]]:
         """Process a part of a batch, as `process_columns` does; yield all that is made."""

@@ -222,6 +222,7 @@ _SAYS: Mapping[type, Callable[[Any], bool]] = {
     s.Compound: lambda node: bool(node.args),
     s.EventPattern: lambda node: not node.names or len(node.names) == len(node.args),
     s.Binary: _is_binary,
+    s.Or: lambda node: not node.chosen,
     s.Negation: lambda node: node.operator in ("cnot", "fnot") and node.window is None,
     s.NotWithin: lambda node: node.before is None,
     s.Condition: lambda node: node.kind in ("where", "check", "event_multiply"),

@@ -213,7 +213,7 @@ def expand_any(node: s.Pattern) -> s.Pattern:
     if refused is not None:
         raise ProgramError(refused)
     choices = [_conjunction(node, choice) for choice in combinations(node.patterns, node.count)]
-    return reduce(lambda a, b: s.Or(a, b, node.span), choices)
+    return reduce(lambda a, b: s.Or(a, b, node.span, chosen=node.count > 1), choices)
 
 
 def _conjunction(node: s.AnyOf, parts: Sequence[s.Pattern]) -> s.Pattern:

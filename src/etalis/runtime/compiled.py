@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar, overload
 
@@ -203,6 +202,13 @@ class CompiledProgram:
             return self.recalled(key, decide)
         return decide()
 
+    def _of_rules(self, key: Hashable, find: Callable[[], T]) -> T:
+        """Return what the rules and the key alone decide; it is found once for all copies with the same rules."""
+        if key not in self.found_of_rules:
+            self.found_of_rules[key] = find()
+        found: T = self.found_of_rules[key]
+        return found
+
     @of_tree
     def signatures(self) -> Mapping[str, Signature]:
         """Names and types of attributes, by event: declared, or implied by the names that patterns give them."""
@@ -213,9 +219,12 @@ class CompiledProgram:
         """The events whose attributes have names because patterns name them, and no order of their own."""
         return frozenset(name for (name, _), d in declarations(self.tree).items() if d.implied)
 
-    @cached_property
+    @property
     def attributes(self) -> dict[tuple[str, int], tuple[str, ...]]:
         """Names of attributes, by kind of event: declared, of those that rules make also as heads name them."""
+        return self._of_rules("attributes", self._find_attributes)
+
+    def _find_attributes(self) -> dict[tuple[str, int], tuple[str, ...]]:
         declared = {kind: tuple(a for a, _ in d.attributes) for kind, d in declarations(self.tree).items()}
         return {**declared, **name_attributes((rule.head for rule in self.rules if not rule.hidden), declared)}
 
@@ -287,15 +296,17 @@ class CompiledProgram:
         """The kinds of the events that the rules make."""
         return frozenset((rule.head.name, len(rule.head.args)) for rule in self.event_rules)
 
-    @cached_property
+    @property
     def made_levels(self) -> Mapping[MadeAtom, int]:
         """The levels of the events that all rules of the program make (language/outer/strata.py)."""
-        return find_levels(self.event_rules, relations(self.settings.relations))[1]
+        named = self.settings.relations
+        return self._of_rules(("levels", named), lambda: find_levels(self.event_rules, relations(named))[1])
 
-    @cached_property
+    @property
     def made_stages(self) -> Mapping[MadeAtom, int]:
         """The stages of the events that all rules of the program make."""
-        return find_stages(self.event_rules, relations(self.settings.relations))[1]
+        named = self.settings.relations
+        return self._of_rules(("stages", named), lambda: find_stages(self.event_rules, relations(named))[1])
 
     @property
     def acts_on_run(self) -> bool:

@@ -102,7 +102,7 @@ class Core:
     """The parts of one run of a program, and the ways through them."""
 
     def __init__(self, program: CompiledProgram, options: EngineOptions) -> None:
-        self.program = program
+        self.program, around = program, program.around_rules  # of the rules nothing is asked but by their plans
         self.strict = options.strict
         self.reopen: Callable[[], None] = lambda: None  # called when the rules change
         self.failures = Failures(options.on_error)
@@ -130,7 +130,7 @@ class Core:
         self.changes = Changes(self.state, solver.database, self.fail, self.rules.record)
         self.run_loop.begin(self.rules, self.changes)
         self.ledger = Ledger()
-        self.sink = sink_of(program.tree, program.effect_registry, options.effects, options.outbox)
+        self.sink = sink_of(around, program.effect_registry, options.effects, options.outbox)
         self.committer: Committing | None = None
         self.notes: dict[str, Any] = {}  # of the host, such as how far it has read: snapshots keep them
         self.dead_letters = DeadLetters(options.on_dead_letter, strict=options.strict)
@@ -142,7 +142,7 @@ class Core:
         self.input_names: dict[int, tuple[bytes, str]] = {}  # of inputs by number, where a shard tells contributors
         self.row_numbers: dict[int, int] = {}  # of rows of tables whose ids are told, by the numbers of inputs
         self.unfinished: Any = None  # rows that the last `detect` had taken when it failed, and what they caused
-        for error in run_directives(program.tree, solver):
+        for error in run_directives(around, solver):
             self.fail(error)
         self.generation = solver.database.generation  # of the knowledge that comes with the program
         if is_disordered:
@@ -151,10 +151,10 @@ class Core:
         self.record = self.rules.record
         if self.record is not None and self.disorder is not None and self.disorder.history is not None:
             self.record.source = CorrectedInputs(self.disorder.history)
-        refuse_illegal(program.tree, solver)
+        refuse_illegal(around, solver)
         context = TurnContext(
             program.name, self.state, solver.database.state, self.sink, self.ledger, self.rules.later,
-            {name: item for (name, _), item in declarations(program.tree).items()}, self.fail,
+            {name: item for (name, _), item in declarations(around).items()}, self.fail,
         )  # fmt: skip
         self.run_loop.reactor = make_reactor(self.rules, context, lambda: self.search)
         self.corrected = self._follow_corrections(context)

@@ -15,7 +15,7 @@ from etalis.language.check.goals import indicator, strip_wrappers
 from etalis.language.lower import load_clauses, new_database, to_logic
 from etalis.language.read.parser import parse_term
 from etalis.language.rules import knowledge_changes
-from etalis.language.syntax import Clause, StateDeclaration, Tree
+from etalis.language.syntax import Clause, Rule, StateDeclaration, Tree
 from etalis.logic.builtins.table import PROTECTED
 from etalis.logic.errors import StepLimitError
 from etalis.logic.knowledge.foreign import Function, install
@@ -37,6 +37,7 @@ class Knowledge:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
+        self._around = Tree(tuple(item for item in tree.items if not isinstance(item, Rule)), tree.span)
         self._functions: dict[Key, Function] = {}
         self._facts: dict[Key, list[tuple[Term, ...]]] = {}
         self._types: dict[Key, tuple[str | None, ...]] = {}
@@ -59,7 +60,7 @@ class Knowledge:
     @property
     def computed(self) -> frozenset[Key]:
         """The predicates that are no table of facts: clauses with a body or functions of the host define them."""
-        clauses = [item for item in self._tree.items if isinstance(item, Clause) and item.body is not None]
+        clauses = [item for item in self._around.items if isinstance(item, Clause) and item.body is not None]
         return frozenset(self._functions) | {key for clause in clauses if (key := indicator(clause.head)) is not None}
 
     @property
@@ -75,7 +76,7 @@ class Knowledge:
     @property
     def _state(self) -> frozenset[Key]:
         """The predicates of state."""
-        declared = [item.predicates for item in self._tree.items if isinstance(item, StateDeclaration)]
+        declared = [item.predicates for item in self._around.items if isinstance(item, StateDeclaration)]
         return frozenset((name, arity) for predicates in declared for name, arity, _ in predicates)
 
     def copied(self) -> Knowledge:
@@ -91,8 +92,8 @@ class Knowledge:
         """Add functions; a predicate that has clauses cannot be a function too."""
         for function in functions:
             key = (function.name, function.arity)
-            clauses = {indicator(strip_wrappers(c.head)) for c in self._tree.items if isinstance(c, Clause)}
-            if key in clauses or key in self._facts or (key[0], True) in knowledge_changes(self._tree).get(key, ()):
+            clauses = {indicator(strip_wrappers(c.head)) for c in self._around.items if isinstance(c, Clause)}
+            if key in clauses or key in self._facts or (key[0], True) in knowledge_changes(self._around).get(key, ()):
                 message = f"{key[0]}/{key[1]} cannot be registered: the program has facts or clauses for it"
                 raise ProgramError(Problem("E231", message, hint="give the function another name, or its arity"))
             self._functions[key] = function
@@ -119,7 +120,7 @@ class Knowledge:
         database = new_database()
         for (name, arity), function in self._functions.items():
             install(database, name, arity, function.enter)
-        load_clauses(self._tree, database)
+        load_clauses(self._around, database)
         for (name, arity), rows in self._facts.items():
             facts = self._relation((name, arity))
             if facts is None:

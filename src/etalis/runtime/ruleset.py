@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError
@@ -116,7 +116,7 @@ class RuleSet:
         if not replays:
             solver.database.keep_versions(horizon, lambda: self.state.now)
             if self.record is not None:
-                self.watched = self.watched or bool(program.effects or knowledge_changes(program.tree))
+                self.watched = self.watched or bool(program.effects or knowledge_changes(program.around_rules))
                 solver.database.note_change = self.record.begin_change
         self.solver = solver
         limited = solver.within(goal_limits(program.settings))
@@ -128,12 +128,11 @@ class RuleSet:
         self.conditions.acts = derivations is None
         self.turns: list[tuple[str, str, list[Any]]] = []  # the code of reactions, which do not change
         self.rules: list[Pair] = []
-        self.lives: dict[int, RuleLife] = {}
         self.resets: list[tuple[int, int]] = []  # when all that waited was dropped: the input before, the moment
         self.ticks: list[Tick]
-        self.learned = knowledge_changes(program.tree) if derivations is None else {}
+        self.learned = knowledge_changes(program.around_rules) if derivations is None else {}
         self.spied: set[tuple[str, int]] = set()
-        self.apart = dict(label_properties(program.tree))
+        self.apart = dict(label_properties(program.around_rules))
         self.is_patched = False  # whether rules have come or gone without all being compiled
         self.generation = 0
         self.numbers = 0
@@ -141,16 +140,12 @@ class RuleSet:
         self.acts = program.acts_on_run
         if like is not None:
             self.rules, self.first = list(like[0]), like[1]
-            self.lives.update(
-                (planned.number, self.life(rule, BEGINNING, planned.head.label)) for planned, rule in self.rules
-            )
+            self.lives = {pair[0].number: self.life(pair[1], BEGINNING, pair[0].head.label) for pair in self.rules}
         else:
-            forms = program.recalled(
-                ("as run", self.settings), lambda: [as_run(r, self.settings) for r in program.rules]
-            )
-            for rule, form, head in zip(program.rules, forms, program.plans(policy, parts=parts), strict=True):
-                self.add(rule, head, not program.effects, form)
-            self.first = tuple(self.rules)
+            planned = program.plans(policy, parts=parts)
+            self.first = program.recalled(("pairs", self.settings, parts), lambda: self._number(planned))
+            self.rules = list(self.first)
+            self.numbers = self.added = len(self.first)
         self.heads.numbered = self._find_numbered()
         if not defers:
             self.compile()
@@ -167,9 +162,27 @@ class RuleSet:
                 self.ticks = given
             return getattr(self, name)
 
+    def _number(self, heads: Sequence[p.Head]) -> tuple[Pair, ...]:
+        """Return the rules of the program as all engines begin with them."""
+        shares = not self.program.effects and self.settings.sharing
+        pairs = zip(heads, self.program.rules, strict=True)
+        return tuple((PlannedRule(number, 0, head, shares), rule) for number, (head, rule) in enumerate(pairs, 1))
+
+    @cached_property
+    def lives(self) -> dict[int, RuleLife]:
+        """All rules that the engine has ever had, by number; those that it began with when any is asked for."""
+        settings = self.settings
+        forms = self.program.recalled(("as run", settings), lambda: [as_run(r, settings) for r in self.program.rules])
+        return {
+            planned.number: self.life(rule, BEGINNING, planned.head.label, 0, form)
+            for (planned, rule), form in zip(self.first, forms, strict=True)
+        }
+
     def _find_numbered(self) -> frozenset[int]:
         """Return the rules of reactions whose matches are told from equal ones: by their keys outside, or in waits."""
         outline = Outline(self.program.tree)
+        if not self.program.reactions:
+            return frozenset()
         if self.settings.corrects:  # what is done for a match must be found again
             return frozenset(planned.number for planned, _ in self.rules if planned.head.hidden)
         hidden = [planned.number for planned, _ in self.rules if planned.head.hidden]
@@ -192,19 +205,20 @@ class RuleSet:
         """The rules of the program, deleted ones included."""
         return tuple(planned for planned, _ in self.first)
 
-    def add(self, rule: Rule, head: p.Head, shares: bool, form: Rule | None = None) -> None:
-        """Add a rule that is planned, behind all others, perhaps in the form in which it runs; nothing is compiled."""
+    def add(self, rule: Rule, head: p.Head, shares: bool) -> None:
+        """Add a rule that is planned, behind all others; nothing is compiled."""
         self.added += 1
-        self.rules.append(self.pair(rule, head, shares, form))
+        self.rules.append(self.pair(rule, head, shares))
 
     def plan(self, rule: Rule) -> p.Head:
         """Return the plan of a rule that comes next."""
         return plan_rule(rule, self.added + 1, self.settings, parts=self.traced)
 
-    def pair(self, rule: Rule, head: p.Head, shares: bool, form: Rule | None = None) -> Pair:
+    def pair(self, rule: Rule, head: p.Head, shares: bool) -> Pair:
         """Number a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
+        lives = self.lives
         self.numbers += 1
-        self.lives[self.numbers] = self.life(rule, self.state.now, head.label, self.state.number, form)
+        lives[self.numbers] = self.life(rule, self.state.now, head.label, self.state.number)
         return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
 
     def life(self, rule: Rule, since: int, label: str, came: int = 0, form: Rule | None = None) -> RuleLife:

@@ -149,7 +149,7 @@ class RunLoop:
             self.count(len(batch), max(batch))
         for raw in sorted(batch, key=_START):
             kind: HeadKind = raw[2]
-            if kind.reported:
+            if kind.reports(raw):
                 out.append(raw)
             if kind.feeds is not None:
                 if self.rules.numbered:

@@ -273,6 +273,11 @@ class HeadKind(EventKind):
         self.shape = SLOT
         self.grows = False  # whether attributes may become larger without end
 
+    def reports(self, raw: Raw) -> bool:
+        """Tell whether an event of this kind is reported."""
+        reported = self.reported
+        return reported if isinstance(reported, bool) else reported(*raw[3 : 3 + self.arity])
+
 
 def of_kind(found: list[Raw], kind: HeadKind) -> list[Raw]:
     """Return events as ones of another kind."""

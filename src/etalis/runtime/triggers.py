@@ -15,6 +15,7 @@ from etalis.language.syntax import Compound, Const, Term, Trigger, Var
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.conditions import Conditions
+from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import match_arguments
 from etalis.runtime.state import Reported
@@ -41,6 +42,8 @@ def _either(tests: Sequence[Reported]) -> Reported:
     if True in tests:
         return True
     some = [test for test in tests if not isinstance(test, bool)]
+    if len(some) == 1:
+        return some[0]
     return (lambda *values: any(test(*values) for test in some)) if some else False
 
 
@@ -102,9 +105,13 @@ def _conditional(
             goal = Compound(",", (Compound("=", (pattern, event)), body), trigger.span)
     mentioned = {v.name for v in variables(goal)}
     asked = tuple(v for v in inputs if v in mentioned)
-    places = [inputs.index(v) for v in asked]
-    holds = conditions.prepare(p.GoalTest("where", goal, asked, ()), (), trigger.kind)
-    return lambda *values: holds(*(values[i] for i in places)) is not None
+    parameters = [f"x{i}" for i in range(arity)]
+    code, passing = Code(parameters), Passing([], [], [])
+    names = {v: parameters[inputs.index(v)] for v in asked}
+    question = p.GoalTest("where", goal, asked, ())
+    conditions.write(code, question, names, frozenset(asked), "", "", passing, trigger.kind, {})
+    code(f"return bool({' and '.join(passing.expressions)})")
+    return code.function()
 
 
 def _are_distinct(args: Sequence[Term]) -> bool:

@@ -39,7 +39,10 @@ class TableRun:
         self.run = run
         self.events: list[Event] = []  # what rules have made event at a time, before it becomes rows
         self.ids = row_ids_of(run) if form.contributors else None
-        self.results = results.Results(self.output, run.choice.heads, ids=form.match_id, contributors=self.ids)
+        output, heads = self.output, run.choice.heads
+        key = ("names", id(output.kinds))
+        named = plan.program.decided(key, plan.intake.heads, lambda: results.NameCodes(output, heads))
+        self.results = results.Results(self.output, named, ids=form.match_id, contributors=self.ids)
         self.unread: Counter[str] = Counter()  # names of events that no rule reads
 
     def take(self, batch: InputBatch) -> Iterator[pa.RecordBatch]:

@@ -187,7 +187,8 @@ class JustificationBuilder:
                 pattern = s.Within(pattern, bound)
         terms = [*rule.head.args, *(() if rule.alarm is None else (rule.alarm.when,))]
         terms += [part.action for part in _actions(rule)]
-        reading = self._reader.read(pattern, rope_of(raw), names(variables(*terms)))
+        any_chooses = POLICIES[policy].keep == "newest"
+        reading = self._reader.read(pattern, rope_of(raw), names(variables(*terms)), any_chooses=any_chooses)
         made = match_all(rule.head.args, raw[3 : 3 + kind.arity], {}) or {}
         for name, value in made.items():
             if value != "null":  # else it may be unbound

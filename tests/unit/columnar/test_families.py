@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ from etalis.columnar.data.events import find_types
 from etalis.columnar.families.component import FamilyComponent
 from etalis.columnar.run import ColumnRun
 from etalis.temporal.event import Event
+from etalis.temporal.policy import POLICIES
 
 TICK = ":- set_flag(event_consumption_policy, unrestricted).\n:- event(tick(sym: string, price: float, size: int)).\n"
 RULES = {
@@ -144,3 +147,55 @@ def test_conditions_of_a_family_may_bind(rule: str) -> None:
     assert told(program, given) == pushed(program, given)
     assert told(program, given)
     assert told(program, [("tick", "none", 1.0, 1, at) for at in range(3)]) == []
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_one_event_may_come_to_both_sides_of_a_join(policy: str) -> None:
+    rules = (f"r{k:02d}(M, N) <- tick('s{k}', _, M) seq tick('s{k}', _, N).\n" for k in range(9))
+    program, given = etalis.compile(TICK + "".join(rules)), rows()
+    expected = [(m.name, m.rule, m.start, m.end) for m in program.engine(policy=policy).run(given)]
+    assert families(program, given) == 1
+    assert told(program, given, policy=policy) == expected
+    assert expected
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Return how many functions of Python some work calls."""
+    count = 0
+
+    def note(_frame: object, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_a_second_call_makes_nothing_of_each_rule() -> None:
+    rule = "r{k}(P) <- (tick('s{k}', P, _) seq tick('s{k}', _, N)) within 9.\n"
+    few, many = (etalis.compile(TICK + "".join(rule.format(k=k) for k in range(n))) for n in (20, 400))
+    given = table(rows())
+    found = []
+    for program in (few, many):
+        detect = partial(program.detect, given, time="at", event="event")
+        assert detect() == detect()
+        found.append(calls_of(detect))
+    assert found[1] - found[0] < 400
+
+
+def test_engines_of_one_program_have_rules_of_their_own() -> None:
+    program = etalis.compile(TICK + "".join(f"r{k}(P) <- tick('s{k}', P, _).\n" for k in range(9)))
+    first, second = program.engine(), program.engine()
+    assert first.delete_rule("1") == 1
+    assert first.insert_rule("also(P) <- tick('s1', P, _)") == "10"
+    assert [event.name for event in first.push("tick", "s0", 1.0, 1, at=1)] == []
+    assert [event.name for event in second.push("tick", "s0", 1.0, 1, at=1)] == ["r0"]
+    assert [event.name for event in first.push("tick", "s1", 1.0, 1, at=2)] == ["also", "r1"]
+    assert [event.name for event in second.push("tick", "s1", 1.0, 1, at=2)] == ["r1"]
+    assert told(program, [("tick", "s0", 1.0, 1, 1)]) == pushed(program, [("tick", "s0", 1.0, 1, 1)])
+    again = program.restore(first.snapshot())
+    assert [event.name for event in again.push("tick", "s1", 1.0, 1, at=3)] == ["also", "r1"]

@@ -117,3 +117,20 @@ def test_options_that_are_no_keys_are_taken_as_others_are() -> None:
     lists = program.detect(rows, time=times, event="a")
     assert lists.equals(program.detect(rows, time=("begin", "until"), event="a"))
     assert lists["end"].to_pylist() == [2, 4]
+
+
+@pytest.mark.parametrize("batch", [7, 20, 1_000])
+def test_a_table_may_have_chunks_without_a_row(batch: int) -> None:
+    none = TABLE.slice(0, 0)
+    parts = pa.concat_tables([none, TABLE.slice(0, 20), none, none, TABLE.slice(20), none])
+    assert PAIRS.detect(parts, batch=batch).equals(PAIRS.detect(TABLE))
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 8])
+def test_rows_that_end_together_are_in_order_wherever_batches_end(batch: int, tmp_path: Path) -> None:
+    program = etalis.compile(":- event(a(x: int)). m(X) <- a(X).")
+    table = pa.table({"start": [3, 5, 1, 2, 5, 4, 4, 3], "end": [5, 5, 5, 5, 6, 6, 6, 6], "x": list(range(8))})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    for source in (table, tmp_path / "rows.parquet"):
+        found = program.detect(source, event="a", time=("start", "end"), batch=batch)
+        assert found["X"].to_pylist() == [2, 3, 0, 1, 7, 5, 6, 4]

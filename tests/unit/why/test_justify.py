@@ -354,9 +354,13 @@ def test_the_gap_before_an_aggregate_ends_where_its_elements_or_its_opener_begin
     assert (nothing.low, nothing.high) == (1 * S, 3 * S)
 
 
-@pytest.mark.parametrize("policy", sorted({*POLICIES} - {"snoop_recent"}))
+@pytest.mark.parametrize("policy", sorted(POLICIES))
 def test_an_any_among_alternatives(policy: str) -> None:
     run = Explained(
         "d(K) <- n(K) or any(2, [b(K), a(K), c(K)]) or m(K).", [("b", 1, 1), ("c", 1, 3), ("m", 2, 4)], policy
     )
     assert {str(event) for event in run.found} == {"d(1) [1, 3]", "d(2) [4, 4]"}
+    branches = [
+        node.which for name in ("d(1)", "d(2)") for node in j.nodes(run.root(name)) if isinstance(node, j.ChosenBranch)
+    ]
+    assert branches == [3, 5]  # of n, b and a, b and c, a and c, m

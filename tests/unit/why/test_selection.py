@@ -75,6 +75,24 @@ def test_cumulative_merges_and_snoop_recent_replaces() -> None:
     assert found.withheld("1", (), event("p", 2), event("q", 3)) is None
 
 
+def test_cumulative_merges_runs() -> None:
+    found = selection("m <- a(X) ntimes 2 seq b.", [("a", 1, (0, 1)), ("a", 2, 1), ("a", 3, 2), ("b", 3)], "cumulative")
+    withheld = found.withheld("1", (0,), event("a", 2, 1), event("a", 3, 2))
+    assert shown(withheld) == ("merged", "?@2", [("?", 0, 2)])
+
+
+def test_a_run_that_lost_inner_elements_is_the_one_meant() -> None:
+    """The run from a(1) to a(4) holds a(3) too under `unrestricted`; under `recent` another run had that."""
+    text = "m <- a(X) star_times seq b."
+    engine = etalis.compile(text).engine(policy="recent", justification="full")
+    for name, *args, at in [("a", 1, (-1, 1)), ("a", 2, (0, 1)), ("a", 3, 2), ("a", 4, 2), ("b", 3)]:
+        engine.push(name, *args, at=at)
+    parts = (InstanceKey("a", (1,), -1_000_000, 1_000_000), event("a", 3, 2), event("a", 4, 2))
+    run = InstanceKey(None, (), -1_000_000, 2_000_000, parts)
+    withheld = replay(engine.core).withheld("1", (), run, event("b", 3))
+    assert shown(withheld) == ("not_chosen", "?@1", [("?", 0, 1)])
+
+
 def test_unrestricted_withholds_nothing_and_runs_nothing() -> None:
     found = selection(SEQ, [("p", 1), ("q", 2)])
     assert found.withheld("1", (), event("p", 1), event("q", 2)) is None

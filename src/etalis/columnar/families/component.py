@@ -81,6 +81,12 @@ class OwnRules:
             for member in np.flatnonzero(self.seen.get(node, ())).tolist():
                 self.evidence.nodes.add(self.family.nodes(member)[number])
 
+    def join(self, node: p.Join) -> p.Join:
+        """Return the join of one of the rules for which one of the common rule stands."""
+        found = self.family.own_node(node, 0)
+        assert isinstance(found, p.Join)
+        return found
+
     def judges(self, node: p.Node, place: int, types: Mapping[str, str], wanted: Collection[str]) -> OwnConditions:
         """Return the judges of the rules' own conditions for which one of a node stands."""
         return OwnConditions(self, node, place, types, wanted)

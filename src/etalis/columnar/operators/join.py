@@ -60,7 +60,7 @@ class JoinOperator(ColumnOperator):
         self.tests = tests if self.agreement is None else TestSequence((self.agreement, *tests.tests))
         self.asked = self.tests  # what pairs are still asked where keys show a part of it
         self.matching = Matching.of(node.relation, node.policy, window_of(node.tests))
-        self.meets_itself = node.policy.keep == "newest" and meet(node.left, node.right)
+        self.meets_itself = meets_itself(node)
         self.key = tuple(v for v in shared_names(node) if v not in vague)
         gaps_asked = any(isinstance(test, AbsenceTest) and test.test.kind == "gap" for test in tests.tests)
         asked = {*node.exports, *(("$first", "$last") if gaps_asked else ())}
@@ -305,6 +305,11 @@ class JoinOperator(ColumnOperator):
             if not place and self._ebbs:
                 rows = rows[side.column(LIMIT).data[rows] >= now]
             self.waiting[place] = side.take(rows).only(self.names[place])
+
+
+def meets_itself(node: p.Join) -> bool:
+    """Tell whether one event may come to both sides of a join where the newest alone waits."""
+    return node.policy.keep == "newest" and meet(node.left, node.right)
 
 
 def _latest(arrival: Integers, pair: Integers) -> Integers:

@@ -52,11 +52,12 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Either pattern."""
+    """Either pattern; `chosen` where it is between conjunctions that an `any` stands for."""
 
     left: Pattern
     right: Pattern
     span: Span | None = place()
+    chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,11 @@ def multiplies_leaf(entry: Wired) -> bool:
     return isinstance(entry.node, p.Filter) and isinstance(entry.node.child, p.Source)
 
 
+def completes_several(node: p.Node) -> bool:
+    """Tell whether one event may complete several matches of an operator that is no join."""
+    return isinstance(node, p.Repetition) or (isinstance(node, p.Fold) and node.opener is not None)
+
+
 class Emission:
     """Writes how matches that pass their tests are handed on."""
 
@@ -38,11 +43,15 @@ class Emission:
 
     def multiplied(self, code: Code, entry: Wired, passing: Passing, names: Names, t1: str, t2: str) -> None:
         """Write the loop over the solutions of a condition that multiplies, the actions, and the handing on."""
+        rounds = code.rounds
+        if completes_several(entry.node):
+            code.rounds = None  # a list for what follows would be begun anew for each
         plain = code.loop is None and code.collects is None and not passing.actions
         if plain and passing.loops and self.base.heads.may_gather(entry):
             self._gathered(code, entry, passing, names, t1, t2)
         else:
             self._one_by_one(code, entry, passing, names, t1, t2)
+        code.rounds = rounds
 
     def _gathered(self, code: Code, entry: Wired, passing: Passing, names: Names, t1: str, t2: str) -> None:
         """Make the events of all solutions in one pass; then see which are new, and put them in order."""

@@ -193,19 +193,25 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int, as
 
     Where nothing is consumed, groups may stay lists when one is left, which more will join.
     """
-    popleft, get = fifo.popleft, store.get
+    popleft, get, pop = fifo.popleft, store.get, store.pop
+    alone = True  # whether groups are of one instance, as most are: they are found and dropped by one look-up
     for _ in range(min(most, len(fifo))):
         first = popleft()
         end, key = first
         if end >= limit:
             fifo.appendleft(first)
             return
-        group = get(key)
+        group = pop(key, None) if alone else get(key)
         if group is None:  # used up
             continue
+        if alone:
+            if type(group) is tuple and group[-1] < limit:
+                continue
+            store[key], alone = group, False
         if type(group) is tuple:
             if group[-1] < limit:
                 del store[key]
+                alone = True
         elif isinstance(group, Newest):
             if group.items[-1][-1] < limit:
                 del store[key]

@@ -60,9 +60,7 @@ def _difference(was: list[Raw], made: list[Raw]) -> list[Event]:
 
 
 def _is_reported(raw: Raw) -> bool:
-    kind = raw[2]
-    reported = kind.live.reported
-    return reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity]))
+    return bool(raw[2].live.reports(raw))
 
 
 def net(changes: list[Any]) -> list[Event]:

@@ -38,6 +38,17 @@ class Arrived:
     start: Any
     end: Any
 
+    def cut(self, low: int, high: int | None) -> Arrived:
+        """Return a stretch of the rows."""
+        part = slice(low, high)
+        table = None if self.table is None else self.table.slice(low, None if high is None else high - low)
+        return Arrived(table, self.start[part], self.end[part])
+
+    def above(self, rows: Arrived) -> Arrived:
+        """Return the rows with others below them."""
+        start, end = (np.concatenate(pair) for pair in ((self.start, rows.start), (self.end, rows.end)))
+        return Arrived(pa.concat_tables([self.table, rows.table]), start, end)
+
 
 @dataclass(frozen=True, slots=True)
 class Letter:
@@ -160,11 +171,24 @@ def in_time(rows: Arrived) -> Arrived:
 
 
 def in_order(batches: Iterable[Arrived]) -> Iterator[Arrived]:
-    """Yield batches in order of (end, start, row); rows that belong before an earlier batch are refused."""
+    """Yield batches in order of (end, start, row); rows that belong before an earlier batch are refused.
+
+    Rows with a duration that end last in a batch wait for the next one, which may have some that end with them.
+    """
     latest: int | None = None
+    held: Arrived | None = None
     for rows in map(in_time, batches):
         if latest is not None and rows.end[0] < latest:
             hint = "sort the rows by time, or read them as one batch: batch=..."
             raise InputError(Problem("E404", "rows of a later batch end before those of an earlier one", hint=hint))
         latest = int(rows.end[-1])
-        yield rows
+        if rows.start is rows.end:
+            yield rows
+            continue
+        whole = rows if held is None else in_time(held.above(rows))
+        last = int(np.searchsorted(whole.end, latest))
+        if last:
+            yield whole.cut(0, last)
+        held = whole.cut(last, None)
+    if held is not None:
+        yield held

@@ -58,24 +58,13 @@ class _Run:
             self.is_read = True
             return
         self.last = int(batch.end[-1])
-        if not len(self.rows.end):
-            self.rows = batch
-            return
-        table = pa.concat_tables([self.rows.table, batch.table])
-        start, end = (np.concatenate(pair) for pair in ((self.rows.start, batch.start), (self.rows.end, batch.end)))
-        self.rows = Arrived(table, start, end)
+        self.rows = self.rows.above(batch) if len(self.rows.end) else batch
 
     def take_before(self, time: int | None) -> Arrived:
         """Return the rows that end before a moment (None: all), and keep the others."""
         count = len(self.rows.end) if time is None else int(np.searchsorted(self.rows.end, time, "left"))
-        taken, self.rows = _cut(self.rows, 0, count), _cut(self.rows, count, None)
+        taken, self.rows = self.rows.cut(0, count), self.rows.cut(count, None)
         return taken
-
-
-def _cut(rows: Arrived, low: int, high: int | None) -> Arrived:
-    part = slice(low, high)
-    table = None if rows.table is None else rows.table.slice(low, None if high is None else high - low)
-    return Arrived(table, rows.start[part], rows.end[part])
 
 
 def order_of(pieces: Pieces, order: Sequence[str | None]) -> Any:
@@ -132,4 +121,4 @@ def _within(rows: Arrived, admission: TableAdmission, latest: int, ahead: int) -
     if count < len(rows.end):
         reasons = tuple(describe_ahead(end, latest, ahead) for end in rows.end[count:].tolist())
         admission.refuse(rows.table, RefusedRows(np.arange(count, len(rows.end)), reasons), "ahead")
-    return _cut(rows, 0, count)
+    return rows.cut(0, count)

@@ -128,7 +128,7 @@ def _is_sorted(column: Any, block: int) -> bool:
         return False
     before = None
     for low in range(0, len(column), block):
-        for chunk in column.slice(low, block).chunks:
+        for chunk in filter(len, column.slice(low, block).chunks):
             cells = chunk.to_numpy(zero_copy_only=False)
             if (before is not None and cells[0] < before) or not (cells[1:] >= cells[:-1]).all():
                 return False

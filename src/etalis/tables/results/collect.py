@@ -36,22 +36,46 @@ from etalis.temporal.event import Event
 PORTION = 1 << 18  # rows of several kinds that are written at a time
 
 
-class Results:
-    """How rows are written: events and rules by their names, which are coded by a dictionary; with ids, if asked."""
+class NameCodes:
+    """The codes of the names of events and rules, and the fields of events; all calls of a program have the same."""
 
-    def __init__(
-        self, output: Output, heads: Sequence[p.Head], *, ids: bool = False, contributors: RowIds | None = None
-    ) -> None:
-        self.output = output if ids else without_ids(output)
-        self.contributors = contributors
+    def __init__(self, output: Output, heads: Sequence[p.Head]) -> None:
+        self.kinds = output.kinds  # kept: by their identity this is found again
         self.labels = [head.label for head in heads]
         self.numbers = {EVENT: _numbered(name for (name, _), _ in output.kinds), RULE: _numbered(self.labels)}
         self.names = {column: pa.array(list(numbers), pa.string()) for column, numbers in self.numbers.items()}
         self.rules = np.array([self.numbers[RULE][label] for label in self.labels], np.int32)
         self.makers = Counter(head.kind for head in heads)
-        self.codes: dict[tuple[int, ...], Any] = {}
         self.fields = dict(output.kinds)
-        self.alike: dict[tuple[Kind, ...], bool] = {}  # kinds that rules alike make: whether they are written alike
+        self._alike: dict[tuple[Kind, ...], bool] = {}
+        self._events: dict[tuple[Kind, ...], Any] = {}
+
+    def have_same_fields(self, kinds: tuple[Kind, ...]) -> bool:
+        """Tell whether all of some kinds are reported, and have the same fields."""
+        if kinds not in self._alike:
+            forms = {self.fields.get(kind) for kind in kinds}
+            self._alike[kinds] = len(forms) == 1 and None not in forms
+        return self._alike[kinds]
+
+    def events(self, kinds: tuple[Kind, ...]) -> Any:
+        """Return the codes of the names of some kinds."""
+        if kinds not in self._events:
+            self._events[kinds] = np.array([self.numbers[EVENT][name] for name, _ in kinds], np.int32)
+        return self._events[kinds]
+
+
+class Results:
+    """How rows are written: events and rules by their names, which are coded by a dictionary; with ids, if asked."""
+
+    def __init__(
+        self, output: Output, named: NameCodes, *, ids: bool = False, contributors: RowIds | None = None
+    ) -> None:
+        self.output = output if ids else without_ids(output)
+        self.contributors = contributors
+        self.named = named
+        self.labels, self.numbers, self.names, self.rules = named.labels, named.numbers, named.names, named.rules
+        self.codes: dict[tuple[int, ...], Any] = {}
+        self.fields = named.fields
         coded = pa.dictionary(pa.int32(), pa.string())
         plain = encode((), self.output).schema
         self.schema = pa.schema([(f.name, coded if f.name in self.names else f.type) for f in plain])
@@ -94,18 +118,14 @@ class Results:
             yield from (MadeBlock((kind,), made) for kind, made in block.by_kind() if kind in self.fields)
 
     def _is_alike(self, kinds: tuple[Kind, ...]) -> bool:
-        if kinds not in self.alike:
-            forms = {self.fields.get(kind) for kind in kinds}
-            texts = {ATOM, ID, ARGS}.intersection(self.schema.names)
-            self.alike[kinds] = len(forms) == 1 and None not in forms and not texts
-        return self.alike[kinds]
+        return not {ATOM, ID, ARGS}.intersection(self.schema.names) and self.named.have_same_fields(kinds)
 
     def _encoded(self, block: MadeBlock, times: dict[int, Any]) -> pa.RecordBatch:
         """Return derived events as rows; `times` are those of other kinds of the same batch."""
         made, kind = block.made, block.kinds[0]
         if block.is_several:
             which, made = made.columns[0].data, replace(made, columns=made.columns[1:])
-            events = pa.array(self._event_codes(block.kinds)[which])
+            events = pa.array(self.named.events(block.kinds)[which])
         else:
             events = self._cycle((self.numbers[EVENT][kind[0]],), len(made))
         cells = made_cells(kind, made, self.output, self.fields[kind], self.labels, self.schema.names, times)
@@ -118,11 +138,8 @@ class Results:
         arrays = [cells[f.name] if f.name in cells else pa.nulls(len(made), f.type) for f in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _event_codes(self, kinds: tuple[Kind, ...]) -> Any:
-        return np.array([self.numbers[EVENT][name] for name, _ in kinds], np.int32)
-
     def _has_one_rule(self, kind: Kind) -> bool:
-        return self.makers[kind] == 1
+        return self.named.makers[kind] == 1
 
     def _rule(self, made: DerivedEvents) -> int:
         """Return the code of the rule of the first event."""

@@ -122,9 +122,16 @@ class PartReader:
         self.look = look
         self.relations = relations
         self._mentioned: dict[int, tuple[s.Pattern, frozenset[str]]] = {}
+        self._any_chooses = False
 
-    def read(self, pattern: s.Pattern, rope: Rope, outer: frozenset[str]) -> MatchReading:
-        """Return the parts of a match of a pattern; `outer` are the variables of the rest of the rule."""
+    def read(
+        self, pattern: s.Pattern, rope: Rope, outer: frozenset[str], *, any_chooses: bool = False
+    ) -> MatchReading:  # fmt: skip
+        """Return the parts of a match of a pattern; `outer` are the variables of the rest of the rule.
+
+        `any_chooses`: an `any` is an operator of its own, also below an `or` (definition 12.23).
+        """
+        self._any_chooses = any_chooses
         whole = self._part(pattern, rope, outer, BindingScope())
         whole.window = min((m.duration for m in whole.modifiers if isinstance(m, s.Within)), default=None)
         parts: list[MatchPart] = []
@@ -198,7 +205,7 @@ class PartReader:
                 outer = part.outer | self.mentioned(left)
                 part.right = [self._part(right, one, outer, scope) for one, scope in self._scoped(part, rights)]
             case s.Or():
-                _, part.which, chosen = rope
+                part.which, chosen = self._branch(pattern, rope)
                 part.left = [self._part(alternatives(pattern)[part.which], chosen, part.outer, part.scope)]
             case s.NotWithin(pattern=left, absent=absent):
                 part.left = [self._part(left, rope, part.outer | self.mentioned(absent), part.scope)]
@@ -206,6 +213,18 @@ class PartReader:
                 raise AssertionError("no part of its own")
             case _:
                 assert_never(pattern)
+
+    def _branch(self, pattern: s.Or, rope: Rope) -> tuple[int, Rope]:
+        """Return which of the alternatives a match is of, and what it is made of."""
+        _, branch, chosen = rope
+        if not self._any_chooses or pattern.chosen:
+            return branch, chosen
+        branches = alternatives(pattern, any_chooses=True)
+        before = sum(len(alternatives(one)) for one in branches[:branch])
+        if not isinstance(branches[branch], s.Or):
+            return before, chosen
+        _, which, chosen = chosen
+        return before + which, chosen
 
     def _open_outer(self, part: MatchPart, pattern: s.Binary) -> None:
         """Find the parts of an operator of which one may be missing; only a pair has passed its conditions."""
@@ -329,13 +348,16 @@ class PartReader:
             part.last = _hull(part.right)[0] if part.right else left.last
 
 
-def alternatives(pattern: s.Pattern) -> list[s.Pattern]:
-    """Return the alternatives of an `or` in which others stand directly, from left to right."""
+def alternatives(pattern: s.Pattern, *, any_chooses: bool = False) -> list[s.Pattern]:
+    """Return the alternatives of an `or` in which others stand directly, from left to right.
+
+    Where `any_chooses`, an `any` is one of them.
+    """
     found: list[s.Pattern] = []
     waiting = [pattern]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, s.Or):
+        if isinstance(one, s.Or) and not (any_chooses and one.chosen):
             waiting += [one.right, one.left]
         else:
             found.append(one)

@@ -187,7 +187,10 @@ class NotedRun:
 
     run: ModelRun
     stay: Stay
-    made: list[Instance] = field(default_factory=list)  # the elements that made a match
+    made: list[Instance] = field(default_factory=list)  # the elements that made a match of their own
+    merged: list[tuple[Instance, Instance, NotedMatch]] = field(
+        default_factory=list
+    )  # those whose run became one with others
 
 
 @dataclass(slots=True, eq=False)
@@ -240,12 +243,18 @@ class NotingRuns:
                 told = told_of(None, taking(run.elements, limits))
                 held: Any = ((self, run),)
                 made = whole(run.start, run.end, run.bindings, run.parts, told, origin=run, holds=held)
-                found.append((made, match))
+                found.append((noted, made, match))
+        matches = [(made, match) for _, made, match in found]
+        if policy.select == "together" and len(found) > 1:
+            combined = together([made for made, _ in matches], sequential=False)
+            match = NotedMatch(combined.start, combined.end)
+            matches = [(combined, match)]
+            for noted, made, _ in found:
+                noted.merged.append((x, made, match))
+        else:
+            for noted, _, _ in found:
                 noted.made.append(x)
-        if policy.select == "together" and found:
-            combined = together([made for made, _ in found], sequential=False)
-            found = [(combined, NotedMatch(combined.start, combined.end))]
-        for made, match in found:
+        for made, match in matches:
             for passed in model.tests(made):
                 notes.climbing = match
                 model.emit(passed)
@@ -260,6 +269,10 @@ class NotingRuns:
         if any(_begins(notes, n.run.elements[0], first) and any(_ends(notes, b, last) for b in n.made) for n in begun):
             return None
         for noted in begun:
+            combined = [(run, match) for b, run, match in noted.merged if _ends(notes, b, last)]
+            if combined and _begins(notes, noted.run.elements[0], first):
+                run, match = combined[0]
+                return Withheld("merged", notes.shown(run), (match.shown(),))
             element = next(b for b in noted.run.elements if _begins(notes, b, first))
             if element is not noted.run.elements[0]:  # another run had taken it
                 upto = [b for b in noted.run.elements if b.end <= element.end]

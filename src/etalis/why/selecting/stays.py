@@ -105,12 +105,17 @@ class SelectionNotes:
         return Occurred(*self.event_of(single)[:4])
 
     def is_meant(self, x: Any, asked: InstanceKey) -> bool:
-        """Tell whether an instance is the one that is asked for."""
+        """Tell whether an instance is the one that is asked for.
+
+        A run of a repetition is, whatever other runs took of its inner elements.
+        """
         if (x.start, x.end) != (asked.start, asked.end):
             return False
         if asked.name is not None:
             return len(x.parts) == 1 and self.events_of(x) == {asked._replace(events=())}
-        return not asked.events or self.events_of(x) == {event._replace(events=()) for event in asked.events}
+        wanted = {event._replace(events=()) for event in asked.events}
+        found = self.events_of(x)
+        return not wanted or found == wanted or (getattr(x, "origin", None) is not None and found < wanted)
 
     def taken(self, stay: Stay) -> Withheld | None:
         """Return why an instance did not wait any more."""

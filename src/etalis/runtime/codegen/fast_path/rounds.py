@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from etalis.data.measure import CELLS
 from etalis.data.values import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.keys import Kind
@@ -37,6 +39,7 @@ class Reached(NamedTuple):
     reported: tuple[str, ...]
     made: int
     kinds: frozenset[Kind]
+    perhaps: frozenset[str] = frozenset()  # of what is reported: None where it is not
 
 
 NOTHING = Reached((), 0, frozenset())
@@ -144,7 +147,9 @@ class Rounds:
             self._round(output, rules[0], name, step)
             return
         with code.block(f"if {' or '.join(f'{other} is not None' for other in others)}:"):
-            if isinstance(output, FollowOutput) or len({rule.head.kind for rule in rules}) < len(rules):
+            kinds = {rule.head.kind for rule in rules}
+            weighs = any(self.rules.heads.kind(rule).grows for rule in rules)
+            if isinstance(output, FollowOutput) or weighs or len(kinds) < len(rules):
                 code(f"{code.constant(self.events.queue)}.append({name})")
                 self._queue(output, others)
                 self._settle(output, step)
@@ -173,19 +178,38 @@ class Rounds:
             self._settle(output, step)
             return
         self.room -= len(leaves)
-        if isinstance(output, FollowOutput):
-            code.add([f"out.append({name})"] if head.reported else [])
-            after = step._replace(made=step.made + 1, kinds=step.kinds | {kind})
+        args = self._read(output, name, kind) if leaves or not isinstance(head.reported, bool) else []
+        if not head.grows:
+            self._take(output, head, name, args, step)
+            return
+        with code.block(f"if {_is_light(args)}:"):
+            self._take(output, head, name, args, step)
+        with code.block("else:"):
+            code(f"{code.constant(self.events.queue)}.append({name})")
+            self._settle(output, step)
+
+    def _take(self, output: MatchOutput, head: HeadKind, name: str, args: Sequence[str], step: Reached) -> None:
+        """Write that an event is reported and offered, as it is the whole round."""
+        code, kind = output.code, (head.name, head.arity)
+        after = step._replace(made=step.made + 1, kinds=step.kinds | {kind})
+        asked = "" if isinstance(head.reported, bool) else f"{code.constant(head.reported)}({', '.join(args)})"
+        if head.reported is False:
+            pass
+        elif isinstance(output, FollowOutput):
+            with code.block(f"if {asked}:") if asked else nullcontext():
+                code(f"out.append({name})")
+        elif asked:
+            told = code.fresh("r")
+            code(f"{told} = {name} if {asked} else None")
+            after = after._replace(reported=(*step.reported, told), perhaps=step.perhaps | {told})
         else:
-            reported = (*step.reported, name) if head.reported else step.reported
-            after = Reached(reported, step.made + 1, step.kinds | {kind})
-        if not leaves:
+            after = after._replace(reported=(*step.reported, name))
+        if not self.events.leaves.get(kind):
             self._end(output, after)
             return
         around, code.rope = code.rope, name
         if self.rules.numbered:
             code(f"{code.constant(self.rules.state)}.current += 1")
-        args = self._read(output, name, kind)
         self._arrive(output, kind, args, "t" if name in code.instants else f"{name}s", after)
         code.rope = around
 
@@ -212,13 +236,14 @@ class Rounds:
             self._hand_on(output, step, reported)
             return
         with code.block(f"if len({found}) == 1:"):
-            code.add(output.own(_events(output, [*step.reported, f"{found}[0]"])))
+            alone = step._replace(reported=(*step.reported, f"{found}[0]"))
+            code.add(_own(output, alone))
         with code.block("else:"):
             self._hand_on(output, step, reported)
 
     def _hand_on(self, output: MatchOutput, step: Reached, settled: str) -> None:
         """Write that what was reported is handed out, and what the run loop gives after it."""
-        before = [*(["due"] if self.events.passes_time else []), *_events(output, step.reported, together=True)]
+        before = [*(["due"] if self.events.passes_time else []), *([_together(output, step)] if step.reported else [])]
         output.code.add(output.all_of(" + ".join([*before, settled])))
 
     def _hands_out(self, output: MatchOutput, step: Reached) -> bool:
@@ -226,19 +251,19 @@ class Rounds:
 
     def _end(self, output: MatchOutput, step: Reached) -> None:
         """Write that nothing follows: what has been reported is handed out."""
-        code, events = output.code, _events(output, step.reported)
+        code = output.code
         if isinstance(output, FollowOutput):
             code(f"return {step.made}")
-        elif self.events.passes_time and not events:
+        elif self.events.passes_time and not step.reported:
             with code.block("if due:"):
                 code.add(output.all_of("due"))
         elif self.events.passes_time:
             with code.block("if due:"):
-                code.add(output.all_of(f"due + ({', '.join(events)},)"))
+                code.add(output.all_of(f"due + {_together(output, step)}"))
             with code.block("else:"):
-                code.add(output.own(events))
-        elif events:
-            code.add(output.own(events))
+                code.add(_own(output, step))
+        elif step.reported:
+            code.add(_own(output, step))
 
     # which matches are kept
 
@@ -251,7 +276,7 @@ class Rounds:
     def _follows_any(self, kind: Kind) -> bool:
         """Tell whether something else is done with what an event makes than to report it."""
         rules, heads = self._kept_rules(kind), self.rules.heads
-        return any(rule.head.kind in self.rules.processors or not heads.kind(rule).reported for rule in rules)
+        return any(rule.head.kind in self.rules.processors or heads.kind(rule).reported is not True for rule in rules)
 
     def _kept_rules(self, kind: Kind) -> list[PlannedRule]:
         """Return the rules of which an event makes one match at most, whose events can be followed in line."""
@@ -264,16 +289,37 @@ class Rounds:
         head = rule.head
         if head.hidden or head.alarm is not None or head.actions:
             return False
-        made = self.rules.heads.kind(rule)
         ends = head.kind not in self.rules.processors
-        return not made.grows and isinstance(made.reported, bool) and (ends or self._is_in_line(head.kind))
+        return ends or self._is_in_line(head.kind)
 
 
-def _events(output: MatchOutput, raws: Sequence[str], *, together: bool = False) -> list[str]:
-    """Return matches that are made of events, each, or all together as a tuple if there are some."""
+def _is_light(args: Sequence[str]) -> str:
+    """Return the test that an event has few attributes, all small, so that it counts for no more than one."""
+    longest = 64 * (CELLS - len(args))
+    if longest <= 0:
+        return "False"
+    one = "(type({0}) is str and len({0}) < {1} or type({0}) is int and -{2} < {0} < {2} or type({0}) is float)"
+    return " and ".join(one.format(arg, longest // len(args), 1 << 62) for arg in args) or "True"
+
+
+def _own(output: MatchOutput, step: Reached) -> list[str]:
+    """Return the lines that hand out what is reported."""
+    if step.perhaps:
+        return output.all_of(_together(output, step))
+    return output.own([_match(output, raw) for raw in step.reported])
+
+
+def _together(output: MatchOutput, step: Reached) -> str:
+    """Return what is reported as a tuple of matches."""
+    found = {raw: _match(output, raw) for raw in step.reported}
+    found.update({raw: f"*(({found[raw]},) if {raw} is not None else ())" for raw in step.perhaps})
+    return f"({', '.join(found.values())},)"
+
+
+def _match(output: MatchOutput, raw: str) -> str:
+    """Return the match that an event is."""
     code = output.code
-    events = [f"{code.constant(new_event)}({code.constant(Event)}, {raw})" for raw in raws]
-    return [f"({', '.join(events)},)"] if together and events else events
+    return f"{code.constant(new_event)}({code.constant(Event)}, {raw})"
 
 
 def _ways(compiler: Compiler, entry: Wired, *, is_one: bool = True) -> list[tuple[PlannedRule, bool]]:
