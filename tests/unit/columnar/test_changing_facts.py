@@ -54,6 +54,11 @@ def run_of(text: str, rows: list[Row]) -> ColumnRun:
         "d(X) <- a(X) event_multiply j(_, X).",
         "d(X, Y) <- a(X) event_multiply (j(X, Z), j(Z, Y), Y \\= X).",
         "d(X, L) <- a(X) where findall(Y, j(X, Y), L).",
+        "d(X, L) <- a(X) where least(X, L). least(X, L) :- j(X, L), !. least(_, 9).",
+        "d(X, Y) <- a(X) event_multiply near(X, Y). near(X, Y) :- (j(X, Y) ; j(Y, X)). near(X, X) :- \\+ k(X).",
+        "d(X, Y) <- a(X) where (k(X) -> Y = 1 ; j(X, Y)).",
+        "j(1, 1). j(2, 2). d(X) <- a(X) where j(Y, Y). e(X) <- a(X) event_multiply (once(j(X, Y)), Y > 2).",
+        "d(X, Y) <- a(X) event_multiply up(X, Y). up(X, Y) :- j(X, Y), X < Y. up(X, Y) :- j(X, Z), X < Z, up(Z, Y).",
         "d(X) <- a(X) where \\+ k(X). e(X) <- (a(X) seq a(Y)) where j(X, Y).",
     ],
 )

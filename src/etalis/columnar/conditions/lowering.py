@@ -185,7 +185,7 @@ class _Lowering:
     def _alternatives(self, goal: Term) -> list[Alternative] | None:
         """Return the clauses of a goal, or what a control goal puts together."""
         key = indicator(goal)
-        if key is None or self.facts is None:
+        if key is None or self.facts is None or key in self.facts.known:
             return None
         if not self._is_own(key):
             return alternatives(goal)
