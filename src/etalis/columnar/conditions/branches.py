@@ -24,7 +24,7 @@ _MOST = 8  # branches of one goal
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class GoalBranch:
     """Goals one after the other; where it `commits`, the first solution of those `before` counts, `after` follows."""
 
     before: tuple[Term, ...]
@@ -33,7 +33,7 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class StepBranch:
     """The steps of an alternative; `binds` is what those before bind for those after."""
 
     before: tuple[GoalStep, ...]
@@ -43,10 +43,10 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Branches:
+class BranchingStep:
     """Alternatives, each of which binds what the goal `makes`."""
 
-    branches: tuple[Branch, ...]
+    branches: tuple[StepBranch, ...]
     makes: tuple[str, ...]
 
     def find(self, rows: Instances) -> Found:
@@ -76,7 +76,7 @@ class Branches:
             left = left[~gone]
         return self._together(kept, bound, doubt)
 
-    def _after(self, branch: Branch, rows: Instances) -> Solved:
+    def _after(self, branch: StepBranch, rows: Instances) -> Solved:
         if not branch.after:
             return Solved(np.arange(len(rows)), {name: rows.column(name) for name in self.makes}, None)
         return follow(branch.after, rows, self.makes)
@@ -92,7 +92,7 @@ class Branches:
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class NegatedStep:
     """Rows for which goals have no solution."""
 
     steps: tuple[GoalStep, ...]
@@ -111,35 +111,35 @@ def _marked(count: int, doubt: Flags | None) -> Flags:
     return np.zeros(count, bool) if doubt is None else doubt.copy()
 
 
-def alternatives(goal: Term) -> list[Alternative] | None:
+def alternatives(goal: Term) -> list[GoalBranch] | None:
     """Return the alternatives of a control goal; None if it is none."""
     match goal:
         case Compound(name=";", args=(Compound(name="->", args=(test, then)), otherwise)):
-            found = [Alternative((test,), True, (then,)), *_either(otherwise)]
+            found = [GoalBranch((test,), True, (then,)), *_either(otherwise)]
         case Compound(name=";", args=(one, otherwise)):
             found = [*_either(one), *_either(otherwise)]
         case Compound(name="->", args=(test, then)):
-            found = [Alternative((test,), True, (then,))]
+            found = [GoalBranch((test,), True, (then,))]
         case Compound(name="once", args=(test,)):
-            found = [Alternative((test,), True)]
+            found = [GoalBranch((test,), True)]
         case _:
             return None
     return None if any(call.indicator == _CUT for call in calls(goal)) or len(found) > _MOST else found
 
 
-def _either(goal: Term) -> Iterator[Alternative]:
+def _either(goal: Term) -> Iterator[GoalBranch]:
     """Yield the alternatives of a disjunction without conditionals, else the goal as it is."""
     match goal:
         case Compound(name=";", args=(Compound(name=name), _)) if name == "->":
-            yield Alternative((goal,))
+            yield GoalBranch((goal,))
         case Compound(name=";", args=(one, otherwise)):
             yield from _either(one)
             yield from _either(otherwise)
         case _:
-            yield Alternative((goal,))
+            yield GoalBranch((goal,))
 
 
-def unfold(goal: Term, clauses: Sequence[Clause], number: int) -> list[Alternative] | None:
+def unfold(goal: Term, clauses: Sequence[Clause], number: int) -> list[GoalBranch] | None:
     """Return the clauses of a goal as alternatives over its arguments; variables of clauses get a number of their own.
 
     None where an argument is a term, or where there is more than one cut, or one within another goal.
@@ -151,7 +151,7 @@ def unfold(goal: Term, clauses: Sequence[Clause], number: int) -> list[Alternati
     return several if len(several) == len(found) else None
 
 
-def _unfolded(goal: Term, clause: Clause, mark: str) -> Alternative | None:
+def _unfolded(goal: Term, clause: Clause, mark: str) -> GoalBranch | None:
     args = goal.args if isinstance(goal, Compound) else ()
     own = clause.head.args if isinstance(clause.head, Compound) else ()
     if indicator(goal) != indicator(clause.head):
@@ -175,7 +175,7 @@ def _unfolded(goal: Term, clause: Clause, mark: str) -> Alternative | None:
         goals += conjuncts(body)
     cuts = [place for place, each in enumerate(goals) if any(call.indicator == _CUT for call in calls(each))]
     if not cuts:
-        return Alternative(tuple(goals))
+        return GoalBranch(tuple(goals))
     if len(cuts) > 1 or indicator(goals[cuts[0]]) != _CUT:
         return None
-    return Alternative(tuple(goals[: cuts[0]]), True, tuple(goals[cuts[0] + 1 :]))
+    return GoalBranch(tuple(goals[: cuts[0]]), True, tuple(goals[cuts[0] + 1 :]))

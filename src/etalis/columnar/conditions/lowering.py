@@ -13,7 +13,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from etalis.columnar.conditions.asked import Asked, asking
-from etalis.columnar.conditions.branches import Alternative, Branch, Branches, Without, alternatives, unfold
+from etalis.columnar.conditions.branches import BranchingStep, GoalBranch, NegatedStep, StepBranch, alternatives, unfold
 from etalis.columnar.conditions.expressions import as_arithmetic
 from etalis.columnar.conditions.lookups import ColumnLookup
 from etalis.columnar.conditions.lookups_then import LookupThen
@@ -162,14 +162,14 @@ class _Lowering:
             case _:
                 return None
 
-    def _branches(self, goal: Term, later: frozenset[str]) -> Branches | Without | None:
+    def _branches(self, goal: Term, later: frozenset[str]) -> BranchingStep | NegatedStep | None:
         """Return the branches of a goal that asks for facts that events change; None if it is asked as a whole."""
         if self.facts is None or not self.facts.learning.asked(goal):
             return None
         match goal:
             case Compound(name="\\+" | "not", args=(test,)) if not self._is_own((goal.name, 1)):
                 steps = None if any(map(_is_cut, calls(test))) else self._inner().steps(conjuncts(test), frozenset())
-                return None if steps is None else Without(steps)
+                return None if steps is None else NegatedStep(steps)
             case _:
                 found = self._alternatives(goal)
         if found is None:
@@ -180,9 +180,9 @@ class _Lowering:
         if len(branches) < len(several):
             return None
         self.known.update(dict.fromkeys(makes, "term"))
-        return Branches(tuple(branches), makes)
+        return BranchingStep(tuple(branches), makes)
 
-    def _alternatives(self, goal: Term) -> list[Alternative] | None:
+    def _alternatives(self, goal: Term) -> list[GoalBranch] | None:
         """Return the clauses of a goal, or what a control goal puts together."""
         key = indicator(goal)
         if key is None or self.facts is None or key in self.facts.known:
@@ -194,14 +194,14 @@ class _Lowering:
             return None
         return unfold(goal, clauses, next(self.numbers))
 
-    def _branch(self, alternative: Alternative, makes: tuple[str, ...]) -> Branch | None:
+    def _branch(self, alternative: GoalBranch, makes: tuple[str, ...]) -> StepBranch | None:
         inner, wanted = self._inner(), frozenset(makes)
         before = inner.steps(alternative.before, wanted.union(*(names(variables(g)) for g in alternative.after)))
         binds = tuple(v for v in inner.known if v not in self.known)
         after = None if before is None else inner.steps(alternative.after, wanted)
         if before is None or after is None or not inner.known.keys() >= wanted:
             return None
-        return Branch(before, alternative.commits, binds, after)
+        return StepBranch(before, alternative.commits, binds, after)
 
     def _inner(self) -> _Lowering:
         return replace(self, known=dict(self.known))
