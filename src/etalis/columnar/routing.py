@@ -83,10 +83,10 @@ def _decide(
     program: CompiledProgram, planned: tuple[p.Head, ...], received: Types, database: Database, *, contributors: bool
 ) -> Routing:
     """Decide what of some rules runs over columns."""
-    heads = isolate(planned, received)
+    learning = Learning.of(program)
+    heads = isolate(planned, received, learning.changes)
     isolating = frozenset(i for i, head in enumerate(heads) if head is not planned[i])
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
-    learning = Learning.of(program)
     answers = Answers(database, learned=learning.types(received, {head.kind for head in heads}, database))
     types = flat_types(infer_types(heads, received, declared, answers, "string"))
     whole = (*_whole_program(program, heads), *whole_program(program, learning, types))
