@@ -64,8 +64,6 @@ class AtomicBatches:
             state.now, state.floor = now, floor
             forget()
             raise
-        if self.run.facts is not None:
-            self.run.facts.commit()
         self.rows += len(batch.end)
 
     def _mark(self) -> Undo:
@@ -73,6 +71,7 @@ class AtomicBatches:
         run, now, last = self.run, self.run.now, self.run.derivations.last
         undo = [run.schedule.mark(), *(shared.mark() for shared in run.loaded)]
         if run.facts is not None:
+            run.facts.commit()
             undo.append(run.facts.mark())
 
         def back() -> None:

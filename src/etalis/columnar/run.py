@@ -220,6 +220,8 @@ class ColumnRun:
         saved: set[Hashable] = set()
         for shared in self.loaded:
             shared.save(saved)
+        if self.facts is not None:
+            self.facts.commit()
 
     def _reach(self) -> None:
         """Let the engine's time be that of the rows."""

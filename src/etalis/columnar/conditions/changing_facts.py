@@ -7,6 +7,7 @@ own, which follows the questions (`ReplayedFacts`). Law: at a turn all changes u
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,7 +76,7 @@ class ChangingFacts:
         self.known: dict[Kind, KnownRows] = {}
         self.begun: object = None  # stands for what is known when the batch begins
         self._learned: list[LearnedEvents] = []
-        self._open: list[Change] = []  # what the engine's own knowledge has not seen
+        self._open: deque[Change] = deque()  # what the engine's own knowledge has not seen
         self._asked: list[ReplayedFacts] = []
         self._histories: dict[tuple[Kind, tuple[int, ...]], FactHistory] = {}
         self._changes: tuple[list[Change], Integers] | None = None
@@ -130,17 +131,18 @@ class ChangingFacts:
     def commit(self) -> None:
         """Let the engine know what batches have changed."""
         make = {kind: changing(self.database, changes) for kind, changes in self.learning.changes.items()}
-        for kind, row in self._open:
+        while self._open:  # one that is interrupted is made again, which comes to the same
+            kind, row = self._open[0]
             make[kind](row)
-        self._open = []
+            self._open.popleft()
 
     def mark(self) -> Undo:
-        """Return what goes back to what is known now."""
-        known, count = self.known, len(self._open)
+        """Return what goes back to what is known now, which the engine knows already."""
+        known = self.known
 
         def back() -> None:
             self.known = known
-            del self._open[count:]
+            self._open.clear()
             self._begin_anew()
 
         return back
