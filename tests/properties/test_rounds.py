@@ -34,12 +34,25 @@ LAST = (
     "g(X, 0) <- b(X, _). g(X, N) <- g(X, M) seq b(_, X) where N is M + 1. h(X) <- g(X, _) seq a(X, _).",
     "g(Y, [X]) <- b(X, Y). g(X, [X | L]) <- g(X, L) seq b(X, _).",
 )
+PAIRS = (
+    "p(X, N) <- aggregate(count, a(X, _), N) last 2. q(X, Y) <- aggregate(last(V), a(X, V), Y) last 2.",
+    "p(X, Y) <- a(X, Y) where X \\= 1. q(Y, X) <- a(Z, Y) seq a(X, Y).",
+    "p(X, Y) <- (a(X, _) seq a(_, Y)) within 4. q(X, X) <- a(X, _). o(Y) <- a(_, Y) or a(Y, Y).",
+)
+LAST_OF_PAIRS = (
+    "k(X, Y, Z) <- p(X, Y) equals q(X, Z).",
+    "k(X, Y, Z) <- (q(X, Y) finishes p(X, Z)) or (q(X, Y) starts p(Y, Z)).",
+    "k(X, X, X) <- p(X, _) and q(X, _). l(X) <- k(X, _, _) meets k(X, _, _).",
+    "l(X) <- (p(X, _) equals q(X, _)) and o(X). m(X, Y) <- l(X) par p(X, Y). m(X, 0) <- l(X) finishes k(X, _, _).",
+    "l(X) <- p(X, _). l(Y) <- q(_, Y). m(X, 1) <- l(X) equals b(X, _).",
+)
 TRIGGERS = (
     "print_trigger(c/2).",
     "print_trigger(b(1, _)). print_trigger(d/1). print_trigger(e/_).",
     "print_trigger(b(X, Y)) :- X < Y. print_trigger(c(X, X)). print_trigger(g/2).",
     "print_trigger(g(_, N)) :- N > 0. print_trigger(h/1).",
     "print_trigger(h(_)).",
+    "print_trigger(k/3). print_trigger(q(X, Y)) :- X == Y. print_trigger(m/2).",
 )
 POLICIES = ("unrestricted", "continuous", "chronological", "recent", "cumulative", "snoop_recent")
 VALUES = st.sampled_from((0, 1, 2, real(1.0), 1.5, 10**200, "x" * 1_100))
@@ -49,8 +62,9 @@ STEPS = st.sampled_from((0, 1, 1, 1, 2, 5))
 @st.composite
 def chained(draw: st.DrawFn) -> str:
     """Draw one or two rules that make events, some that read them, and what of that is reported."""
-    first = draw(st.lists(st.sampled_from(SOURCES), min_size=1, max_size=2, unique=True))
-    last = draw(st.lists(st.sampled_from(LAST), min_size=1, max_size=3, unique=True))
+    pair = draw(st.sampled_from((None, None, *PAIRS)))
+    first = [*draw(st.lists(st.sampled_from(SOURCES), min_size=1, max_size=2, unique=True)), *([pair] if pair else [])]
+    last = draw(st.lists(st.sampled_from(LAST_OF_PAIRS if pair else LAST), min_size=1, max_size=3, unique=True))
     policies = [f"r{i}([property(policy, {draw(st.sampled_from(POLICIES[:2]))})]) rule: " for i in range(len(last))]
     marked = [policy + rule if draw(st.booleans()) else rule for policy, rule in zip(policies, last, strict=True)]
     return "\n".join([*first, *marked, draw(st.just("") | st.sampled_from(TRIGGERS))])

@@ -180,7 +180,7 @@ class Heads:
             code(f"{made}.first = {raw}")
             self._hand_out(code, kinds, [raw, *more])
             self._tell_made(code, kinds, args, t1, t2)
-        if len(kinds) == 1 and kinds[0].number in code.kept and t1 == t2:
+        if len(kinds) == 1 and kinds[0].number in code.kept and kinds[0].number not in code.repeated and t1 == t2:
             code.instants.add(code.kept[kinds[0].number])
         with code.block(f"elif {made}.add({raw}, {arity}):"):
             self._hand_out(code, kinds, [raw, *more])
@@ -216,8 +216,13 @@ class Heads:
                 for name, kind in zip(lists, kinds, strict=True):
                     code(f"{code.constant(self.record.made_as(kind).add)}({name})")
             if code.rounds is None:
-                code.queues = True
-                code.add(f"{code.constant(self.state.queue)}.extend({name})" for name in lists)
+                code.queues, first = True, code.kept.get(kinds[0].number) if len(kinds) == 1 else None
+                queued = [f"{code.constant(self.state.queue)}.extend({name})" for name in lists]
+                if first is None:
+                    code.add(queued)
+                else:
+                    code(f"if {first} is None and len({found}) == 1: {first} = {found}[0]")
+                    code(f"else: {queued[0]}")
             else:
                 code.rounds += lists
 
@@ -234,7 +239,13 @@ class Heads:
                 code(line)
             return
         if len(kinds) == 1 and kinds[0].number in code.kept:
-            code(f"{code.kept[kinds[0].number]} = {raws[0]}")
+            kept = code.kept[kinds[0].number]
+            if kinds[0].number not in code.repeated:
+                code(f"{kept} = {raws[0]}")
+                return
+            code.queues = True
+            code(f"if {kept} is None: {kept} = {raws[0]}")
+            code(f"else: {code.constant(self.state.queue)}.append({raws[0]})")
             return
         code.queues = True
         where = code.collects or code.constant(self.state.queue)

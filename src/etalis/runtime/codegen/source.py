@@ -56,7 +56,10 @@ class Code:
         self.queues = False
         self.turn: str | None = None  # the name of the only match that comes to a reaction, where it need not wait
         self.has_turn = False
-        self.kept: dict[int, str] = {}  # the names of the only matches of rules, by their numbers, instead of the queue
+        self.kept: dict[
+            int, str
+        ] = {}  # the names of the first matches of rules, by their numbers, instead of the queue
+        self.repeated: set[int] = set()  # the rules of which there may be others
         self.instants: set[str] = set()  # of them, those of an instant
         self.collects: str | None = None  # the list of what is made, instead of the queue
         self.pair: Any = None  # the operator whose match with all its parts is being handed on

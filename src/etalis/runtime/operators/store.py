@@ -174,6 +174,9 @@ def expire_past(store: Store, fifo: Fifo, now: int) -> None:
     ({'c2': [(1, 1), (2, 2)]}, 2)
     """
     fifo.due = now
+    if fifo and fifo[-1][0] < now:
+        store.clear()
+        fifo.clear()
     while fifo and fifo[0][0] < now:
         key = fifo.popleft()[1]
         group = store.get(key)

@@ -6,7 +6,7 @@ lists, where nothing follows from it, or queue it for the rounds to come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -17,7 +17,8 @@ from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.emission import multiplies_leaf
 from etalis.runtime.codegen.fast_path.indexed import IndexedOffer
 from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
-from etalis.runtime.codegen.fast_path.rounds import MOST_LEAVES, Rounds, multiplies
+from etalis.runtime.codegen.fast_path.rounds import MOST_LEAVES, Rounds
+from etalis.runtime.codegen.fast_path.ways import multiplies
 from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.ruleset import RuleSet
@@ -61,6 +62,10 @@ class EventOffer:
         following = [rule for rule in heads if self.follows(rule)] if self.is_written(kind) else heads
         makers = [leaf for leaf in leaves if not _only_waits(self.compiler, leaf)] if self.are_few else []
         is_one = len(makers) == 1 and _ends_there(self.compiler, makers[0]) and all(map(self._only_reacts, following))
+        if not is_one and self.rounds.keep_all(kind, heads):
+            self.rounds.write(output, kind)
+            output.code(output.done)
+            return
         reacts = any(rule.head.hidden for rule in heads) or (is_one and bool(following))
         is_last = self.is_written(kind) and (is_one or not following)
         is_one = is_one and is_last
@@ -303,7 +308,7 @@ def _plain_heads(entry: Wired) -> bool:
     return plain and (len(heads) <= 1 or (len(kinds) == len(heads) and _same_attributes(heads)))
 
 
-def _same_attributes(heads: list[tuple[p.Head, dict[str, str]]]) -> bool:
+def _same_attributes(heads: list[tuple[p.Head, Mapping[str, str]]]) -> bool:
     def shape(head: p.Head) -> Any:
         signature = NodeShape()
         signature.node(head.body)

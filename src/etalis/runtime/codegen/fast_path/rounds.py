@@ -2,14 +2,13 @@
 
 An event is offered to all its leaves before what they make is looked at, as in the run loop, but what a rule makes is
 kept in a variable of its own instead of the queue. If one of them alone is set, it is a round that needs no sorting:
-it is offered in turn, in the same text. Of several, whose order their kinds tell where they begin together, and of what
-is not known to be one, the run loop makes rounds, and of a chain that is too long for one text; `follow` goes on with
-that there, so many rounds at a time.
+it is offered in turn, in the same text. So are all of them, where they begin in the order of their kinds, which is that
+of the round. What a rule makes besides goes to the queue; of that, of some of several, and of a chain that is too long
+for one text the run loop makes rounds; `follow` goes on with that there, so many rounds at a time.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -17,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from etalis.data.measure import CELLS
 from etalis.data.values import format_atom
-from etalis.plan import algebra as p
 from etalis.plan.keys import Kind
-from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.fast_path.inputs import FollowOutput, MatchOutput, places
 from etalis.runtime.codegen.fast_path.offering import Offering
-from etalis.runtime.codegen.network import PlannedRule, Wired
+from etalis.runtime.codegen.fast_path.ways import ways
+from etalis.runtime.codegen.network import PlannedRule
+from etalis.runtime.codegen.source import Code
 from etalis.runtime.state import MOST_ROUNDS, HeadKind, Raw, sort_round
 from etalis.temporal.event import Event, new_event
 
@@ -45,6 +44,16 @@ class Reached(NamedTuple):
 NOTHING = Reached((), 0, frozenset())
 
 
+class Arrival(NamedTuple):
+    """An event that is offered: its kind, its attributes, where it starts, and what it is made of."""
+
+    kind: Kind
+    args: Sequence[str]
+    start: str
+    rope: str
+    is_made: bool = False  # by a rule, in the same text
+
+
 class Rounds:
     """Writes what follows from events, for one rule set."""
 
@@ -64,13 +73,22 @@ class Rounds:
 
     def are_followed(self, kind: Kind) -> bool:
         """Tell whether what events of a kind cause is followed in line, which rules do not make themselves."""
+        return self._is_written(kind) and self._follows_any(kind)
+
+    def keep_all(self, kind: Kind, heads: Sequence[PlannedRule]) -> bool:
+        """Tell whether an event of a kind makes one match at most by each of the rules that it may end."""
+        once = self._kept_rules([kind]) if self._is_written(kind) else {}
+        return bool(once) and all(once.get(rule) for rule in heads)
+
+    def _is_written(self, kind: Kind) -> bool:
         few = self.is_plain and self.events.are_few and self.events.is_written(kind)
-        return few and kind not in self.rules.heads.makers and self._follows_any(kind)
+        return few and kind not in self.rules.heads.makers
 
     def write(self, output: MatchOutput, kind: Kind) -> None:
         """Write that an instant is offered, and what follows from it, handed out as a whole."""
         self.room = MOST_LEAVES - len(self.events.leaves[kind])
-        self._arrive(output, kind, places(kind[1]), "t", Reached((), 0, frozenset((kind,))))
+        arrival = Arrival(kind, places(kind[1]), "t", output.code.rope)
+        self._arrive(output, [arrival], Reached((), 0, frozenset((kind,))))
 
     def _follow_first(self, kind: HeadKind, raw: Raw, out: list[Raw]) -> int:
         """Write what follows from events of a kind, and follow the first one."""
@@ -91,8 +109,8 @@ class Rounds:
             return None
         self.room = MOST_LEAVES - len(self.events.leaves[kind])
         output = FollowOutput()
-        output.code.rope = "raw"
-        self._arrive(output, kind, self._read(output, "raw", kind), "t1", Reached((), 0, frozenset((kind,))))
+        arrival = Arrival(kind, self._read(output, "raw", kind), "t1", "raw")
+        self._arrive(output, [arrival], Reached((), 0, frozenset((kind,))))
         return self.compiler.base.finish(output.code, f"follow {format_atom(head.name)}/{head.arity}")
 
     def _read(self, output: MatchOutput, raw: str, kind: Kind) -> list[str]:
@@ -104,15 +122,18 @@ class Rounds:
         code(f"({', '.join([end, start, '_', *names, *rope])}) = {raw}")
         return names
 
-    def _arrive(self, output: MatchOutput, kind: Kind, args: Sequence[str], t1: str, step: Reached) -> None:
-        """Write that an event is offered to its leaves, then what becomes of what they make."""
-        code, top = output.code, len(output.code.lines)
-        rules = self._kept_rules(kind)
+    def _arrive(self, output: MatchOutput, arrivals: Sequence[Arrival], step: Reached) -> None:
+        """Write that the events of a round are offered to their leaves, then what becomes of what they make."""
+        code, top, kinds = output.code, len(output.code.lines), [arrival.kind for arrival in arrivals]
+        once = self._kept_rules(kinds)
+        rules = list(once)
         kept = [code.fresh("m") for _ in rules]
         code.kept = {rule.number: name for rule, name in zip(rules, kept, strict=True)}
-        is_last = not kept and not isinstance(output, FollowOutput) and self.events.gathers(kind)
+        code.repeated = {rule.number for rule in rules if not once[rule]}
+        is_last = not kept and not isinstance(output, FollowOutput) and all(map(self.events.gathers, kinds))
         code.rounds, code.queues = ([] if is_last else None), False
-        self.events.offer(code, kind, args, t1)
+        for arrival in arrivals:
+            self._offer(code, arrival)
         gathered, code.rounds, code.kept = code.rounds or [], None, {}
         for names, nothing in ((kept, "None"), (gathered, "()")):
             if names:
@@ -138,80 +159,115 @@ class Rounds:
             with code.block("else:"):
                 self._end(output, step)
 
+    def _offer(self, code: Code, arrival: Arrival) -> None:
+        around, code.rope = code.rope, arrival.rope
+        if arrival.is_made and self.rules.numbered:
+            code(f"{code.constant(self.rules.state)}.current += 1")
+        self.events.offer(code, arrival.kind, arrival.args, arrival.start)
+        code.rope = around
+
     def _alone_or_several(
         self, output: MatchOutput, rules: Sequence[PlannedRule], kept: list[str], step: Reached
     ) -> None:  # fmt: skip
         """Write what becomes of the first of some matches that may be kept: a round, if it is the only one."""
         code, (name, *others) = output.code, kept
+        made = {name: self.rules.heads.kind(rule) for rule, name in zip(rules, kept, strict=True)}
         if not others:
-            self._round(output, rules[0], name, step)
+            self._one(output, made[name], name, step)
             return
         with code.block(f"if {' or '.join(f'{other} is not None' for other in others)}:"):
-            kinds = {rule.head.kind for rule in rules}
-            weighs = any(self.rules.heads.kind(rule).grows for rule in rules)
-            if isinstance(output, FollowOutput) or weighs or len(kinds) < len(rules):
-                code(f"{code.constant(self.events.queue)}.append({name})")
-                self._queue(output, others)
-                self._settle(output, step)
-            else:
-                self._settle_kinds(output, rules, kept, step)
+            self._several(output, made, step)
         with code.block("else:"):
-            self._round(output, rules[0], name, step)
+            self._one(output, made[name], name, step)
 
-    def _settle_kinds(
-        self, output: MatchOutput, rules: Sequence[PlannedRule], kept: list[str], step: Reached
-    ) -> None:  # fmt: skip
+    def _several(self, output: MatchOutput, made: dict[str, HeadKind], step: Reached) -> None:
+        """Write what becomes of several matches, of which the first is made: a round, if they are all and in order."""
+        code, kinds = output.code, [_key(head) for head in made.values()]
+        if len(set(kinds)) < len(kinds) or any(head.grows for head in made.values()):
+            self._queue(output, list(made))
+            self._settle(output, step)
+            return
+        in_order = {name: head for head, name in sorted((head, name) for name, head in made.items())}
+        starts = ["t" if name in code.instants else f"{name}[1]" for name in in_order]
+        tests = [f"{name} is not None" for name in made][1 if len(made) > 2 else len(made) :]
+        tests += [" <= ".join(starts)] if len(set(starts)) > 1 else []
+        if not self._has_room(kinds, step):
+            self._settle_kinds(output, list(in_order), step)
+            return
+        with code.block(f"if {' and '.join(tests)}:") if tests else nullcontext():
+            self._take(output, in_order, step)
+        if tests:
+            with code.block("else:"):
+                self._settle_kinds(output, list(in_order), step)
+
+    def _settle_kinds(self, output: MatchOutput, in_order: list[str], step: Reached) -> None:
         """Write that events of several kinds are a round, in order of start and kind, and the run loop goes on."""
-        code = output.code
-        in_order = [name for _, name in sorted(zip(map(self.rules.heads.kind, rules), kept, strict=True))]
+        if isinstance(output, FollowOutput):
+            self._queue(output, in_order)
+            self._settle(output, step)
+            return
         several = f"({', '.join(in_order)})"
-        if len(kept) > 2:  # some may be missing
+        if len(in_order) > 2:  # some may be missing
             several = f"[z for z in {several} if z is not None]"
-        self._hand_on(output, step, f"{code.constant(self.settle_kinds)}({several}, {step.made})")
+        self._hand_on(output, step, f"{output.code.constant(self.settle_kinds)}({several}, {step.made})")
 
-    def _round(self, output: MatchOutput, rule: PlannedRule, name: str, step: Reached) -> None:
-        """Write the round of one event."""
-        code, head, kind = output.code, self.rules.heads.kind(rule), rule.head.kind
-        leaves = self.events.leaves.get(kind, ())
-        if kind in step.kinds or step.made == self.most or len(leaves) > self.room:
+    def _has_room(self, kinds: Sequence[Kind], step: Reached) -> bool:
+        """Tell whether a round of events of some kinds can be written in line, and count its leaves."""
+        leaves = sum(len(self.events.leaves.get(kind, ())) for kind in kinds)
+        if not step.kinds.isdisjoint(kinds) or step.made + len(kinds) > self.most or leaves > self.room:
+            return False
+        self.room -= leaves
+        return True
+
+    def _one(self, output: MatchOutput, head: HeadKind, name: str, step: Reached) -> None:
+        """Write what becomes of the only match: a round."""
+        code = output.code
+        if not self._has_room([_key(head)], step):
             code(f"{code.constant(self.events.queue)}.append({name})")
             self._settle(output, step)
-            return
-        self.room -= len(leaves)
-        args = self._read(output, name, kind) if leaves or not isinstance(head.reported, bool) else []
-        if not head.grows:
-            self._take(output, head, name, args, step)
-            return
-        with code.block(f"if {_is_light(args)}:"):
-            self._take(output, head, name, args, step)
-        with code.block("else:"):
-            code(f"{code.constant(self.events.queue)}.append({name})")
-            self._settle(output, step)
+        elif not head.grows:
+            self._take(output, {name: head}, step)
+        else:
+            args = self._read(output, name, _key(head))
+            with code.block(f"if {_is_light(args)}:"):
+                self._take(output, {name: head}, step)
+            with code.block("else:"):
+                code(f"{code.constant(self.events.queue)}.append({name})")
+                self._settle(output, step)
 
-    def _take(self, output: MatchOutput, head: HeadKind, name: str, args: Sequence[str], step: Reached) -> None:
-        """Write that an event is reported and offered, as it is the whole round."""
-        code, kind = output.code, (head.name, head.arity)
-        after = step._replace(made=step.made + 1, kinds=step.kinds | {kind})
+    def _take(self, output: MatchOutput, made: dict[str, HeadKind], step: Reached) -> None:
+        """Write that events, in order, are reported and offered: they are the whole round."""
+        code, arrivals = output.code, []
+        for name, head in made.items():
+            kind = _key(head)
+            is_read = bool(self.events.leaves.get(kind))
+            args = self._read(output, name, kind) if is_read or not isinstance(head.reported, bool) else []
+            step = self._report(output, head, name, args, step)
+            if is_read:
+                arrivals.append(Arrival(kind, args, "t" if name in code.instants else f"{name}s", name, is_made=True))
+        if arrivals:
+            self._arrive(output, arrivals, step)
+        else:
+            self._end(output, step)
+
+    def _report(
+        self, output: MatchOutput, head: HeadKind, name: str, args: Sequence[str], step: Reached
+    ) -> Reached:  # fmt: skip
+        """Write that an event is reported, if it is; return where that comes to."""
+        code = output.code
+        after = step._replace(made=step.made + 1, kinds=step.kinds | {_key(head)})
         asked = "" if isinstance(head.reported, bool) else f"{code.constant(head.reported)}({', '.join(args)})"
         if head.reported is False:
-            pass
-        elif isinstance(output, FollowOutput):
+            return after
+        if isinstance(output, FollowOutput):
             with code.block(f"if {asked}:") if asked else nullcontext():
                 code(f"out.append({name})")
-        elif asked:
-            told = code.fresh("r")
-            code(f"{told} = {name} if {asked} else None")
-            after = after._replace(reported=(*step.reported, told), perhaps=step.perhaps | {told})
-        else:
-            after = after._replace(reported=(*step.reported, name))
-        if not self.events.leaves.get(kind):
-            self._end(output, after)
-            return
-        around, code.rope = code.rope, name
-        if self.rules.numbered:
-            code(f"{code.constant(self.rules.state)}.current += 1")
-        self._arrive(output, kind, args, "t" if name in code.instants else f"{name}s", after)
-        code.rope = around
+            return after
+        if not asked:
+            return after._replace(reported=(*step.reported, name))
+        told = code.fresh("r")
+        code(f"{told} = {name} if {asked} else None")
+        return after._replace(reported=(*step.reported, told), perhaps=step.perhaps | {told})
 
     def _queue(self, output: MatchOutput, kept: Sequence[str]) -> None:
         for name in kept:
@@ -275,15 +331,17 @@ class Rounds:
 
     def _follows_any(self, kind: Kind) -> bool:
         """Tell whether something else is done with what an event makes than to report it."""
-        rules, heads = self._kept_rules(kind), self.rules.heads
+        rules, heads = self._kept_rules([kind]), self.rules.heads
         return any(rule.head.kind in self.rules.processors or heads.kind(rule).reported is not True for rule in rules)
 
-    def _kept_rules(self, kind: Kind) -> list[PlannedRule]:
-        """Return the rules of which an event makes one match at most, whose events can be followed in line."""
-        found = [way for leaf in self.events.leaves.get(kind, ()) for way in _ways(self.compiler, leaf)]
-        times = Counter(rule.number for rule, _ in found)
-        kept = [rule for rule, is_one in found if is_one and times[rule.number] == 1 and self._is_plain_head(rule)]
-        return kept if len(kept) <= MOST_KEPT else []
+    def _kept_rules(self, kinds: Sequence[Kind]) -> dict[PlannedRule, bool]:
+        """Return the rules whose events can be followed in line, and whether the events of a round make one at most."""
+        leaves = [leaf for kind in kinds for leaf in self.events.leaves.get(kind, ())]
+        found: dict[PlannedRule, bool] = {}
+        for rule, is_one in (way for leaf in leaves for way in ways(self.compiler, leaf)):
+            if self._is_plain_head(rule):
+                found[rule] = is_one and rule not in found
+        return found if len(found) <= MOST_KEPT else {}
 
     def _is_plain_head(self, rule: PlannedRule) -> bool:
         head = rule.head
@@ -322,33 +380,5 @@ def _match(output: MatchOutput, raw: str) -> str:
     return f"{code.constant(new_event)}({code.constant(Event)}, {raw})"
 
 
-def _ways(compiler: Compiler, entry: Wired, *, is_one: bool = True) -> list[tuple[PlannedRule, bool]]:
-    """Return the rules that matches of an entry end at once, each way once, and whether they make one match at most."""
-    found: list[tuple[PlannedRule, bool]] = []
-    heads = [reader.target for reader in entry.readers if reader.kind == "head"]
-    found += [(rule, is_one and len(heads) == 1) for rule in heads]
-    for reader in entry.readers:
-        if reader.kind == "input":
-            stays_one = is_one and _makes_one(reader.target, reader.place)
-            if not (isinstance(reader.target.node, p.Join) and not compiler.stores.probes(reader.target, reader.place)):
-                found += _ways(compiler, reader.target, is_one=stays_one)
-    return found
-
-
-def _makes_one(target: Wired, place: int) -> bool:
-    """Tell whether an operator makes one match at most of a match of one of its inputs."""
-    match target.node:
-        case p.Join(alone=None, policy=policy, tests=tests):
-            return policy.select in ("earliest", "latest") and not multiplies(tests)
-        case p.Filter(tests=tests):
-            return not multiplies(tests)
-        case p.Fold(opener=None, tests=tests):
-            return place == len(target.inputs) - 1 and not multiplies(tests)
-        case p.Union():
-            return True
-    return False
-
-
-def multiplies(tests: Sequence[p.Test]) -> bool:
-    """Tell whether a match becomes several by one of some tests."""
-    return any(isinstance(t, p.GoalTest) and t.kind == "event_multiply" for t in tests)
+def _key(head: HeadKind) -> Kind:
+    return head.name, head.arity

@@ -33,6 +33,7 @@ class Joins:
         keeps = stores.retention(entry, place) != NEVER_STORED
         if stores.probes(entry, place):
             code.probes += 1
+            self.parts.storing.drop_past(code, entry, 1 - place, t2)
             self._probe(Probe(self.parts, code, entry, place, names, key, t1, t2, keeps=keeps))
         elif keeps:
             self.parts.storing.write(code, entry, place, names, key, t1, t2)

@@ -49,9 +49,9 @@ class Storing:
             instance = local
         where, keep = code.constant(self.stores.side(entry, place)), self.stores.retention(entry, place)
         fifo = "" if keep is None else code.constant(self.base.remember(entry, f"fifo{place}", groups.Fifo))
-        if keep == 0:  # what is past goes before its group is looked at
+        if keep == 0:
             code.groups.pop((id(self.stores.side(entry, place)), key), "")
-            code(f"if {t2} > {fifo}.due: {code.constant(groups.expire_past)}({where}, {fifo}, {t2})")
+            self.drop_past(code, entry, place, t2)
         is_stored = self._put(code, entry, node, place, key, instance, t1, t2, is_told=bool(matched))
         if matched:
             matched = f"{matched} or not {is_stored}" if is_stored else matched
@@ -63,6 +63,13 @@ class Storing:
             with code.block(f"if {t2} > {fifo}.due:"):
                 stays = not node.policy.consume
                 code(f"{code.constant(groups.expire_lot)}({where}, {fifo}, {t2}, {code.constant(keep)}, {stays})")
+
+    def drop_past(self, code: Code, entry: Wired, place: int, t2: str) -> None:
+        """Write that what waits on one side for its own moment alone goes when that is past."""
+        if self.stores.retention(entry, place) == 0:
+            where = code.constant(self.stores.side(entry, place))
+            fifo = code.constant(self.base.remember(entry, f"fifo{place}", groups.Fifo))
+            code(f"if {t2} > {fifo}.due: {code.constant(groups.expire_past)}({where}, {fifo}, {t2})")
 
     def _instance(self, code: Code, entry: Wired, place: int, names: Names, t1: str, t2: str) -> str:
         marks = {mark: f"{code.constant(make)}()" for mark, make in self.stores.join_keys(entry).marks.items()}
