@@ -210,11 +210,12 @@ class Conditions:
     def solving(self, test: p.GoalTest, outputs: tuple[str, ...], *, is_firm: bool) -> Callable[..., Any]:
         """Return the function of a goal as `prepare` does; what raises is neither reported nor caught."""
         solve = self._solving(test, outputs)
-        if not is_firm or test.kind == "event_multiply":
+        if not is_firm:
             return solve
+        every = test.kind == "event_multiply"
         is_timed = test.kind == "check"
         times, seconds = ((_START, _END), _seconds) if is_timed else ((), None)
-        question = PosedGoal(to_logic(test.goal), test.inputs, outputs, {}, (), times, seconds)
+        question = PosedGoal(to_logic(test.goal), test.inputs, outputs, {}, (), times, seconds, every)
         compiled = self.compilation.compile(question)
         if compiled is None:
             return solve
@@ -222,6 +223,9 @@ class Conditions:
         code = Code([f"v{i}" for i in range(len(given))])
         names = dict(zip(given, code.parameters, strict=True))
         text, found = compiled.write(code, names, solve, Code, NEVER_OFF)
+        if every:
+            code(f"return list({text} or ())")
+            return code.function()
         where = {**names, **found}
         code(f"return ({''.join(where[v] + ', ' for v in outputs)}) if {text} else None")
         return code.function()
