@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, assert_never
 
@@ -64,6 +65,17 @@ ACTION_PARTS: Mapping[type[s.Action], Parts] = MappingProxyType(
 )
 
 
+def _getter(fields: tuple[str, ...]) -> Callable[[Any], tuple[s.Pattern, ...]] | None:
+    """Return what gets the patterns in some fields: each holds one, but an only field may hold several."""
+    if len(fields) != 1:
+        return attrgetter(*fields) if fields else None
+    get = attrgetter(*fields)
+    return lambda node: found if type(found := get(node)) is tuple else (found,)
+
+
+_CHILDREN = MappingProxyType({node: _getter(parts.patterns) for node, parts in PARTS.items()})
+
+
 def _held(pattern: s.Pattern | s.Action, fields: tuple[str, ...]) -> Iterator[Any]:
     for field in fields:
         found = getattr(pattern, field)
@@ -75,14 +87,8 @@ def _held(pattern: s.Pattern | s.Action, fields: tuple[str, ...]) -> Iterator[An
 
 def children(pattern: s.Pattern) -> tuple[s.Pattern, ...]:
     """Return the patterns directly under a pattern, from left to right."""
-    found: list[s.Pattern] = []
-    for field in PARTS[type(pattern)].patterns:
-        part = getattr(pattern, field)
-        if isinstance(part, tuple):
-            found += part
-        elif part is not None:
-            found.append(part)
-    return tuple(found)
+    get = _CHILDREN[type(pattern)]
+    return () if get is None else get(pattern)
 
 
 def with_children(pattern: s.Pattern, parts: tuple[s.Pattern, ...]) -> s.Pattern:
@@ -95,14 +101,15 @@ def with_children(pattern: s.Pattern, parts: tuple[s.Pattern, ...]) -> s.Pattern
 
 def postorder(pattern: s.Pattern) -> list[s.Pattern]:
     """Return every pattern in a pattern, parts before wholes, left before right."""
-    if not PARTS[type(pattern)].patterns:  # most are one event
-        return [pattern]
     found: list[s.Pattern] = []
     waiting: list[s.Pattern] = [pattern]
+    getters = _CHILDREN
     while waiting:
         node = waiting.pop()
         found.append(node)
-        waiting.extend(children(node))
+        get = getters[type(node)]
+        if get is not None:
+            waiting += get(node)
     found.reverse()
     return found
 
@@ -111,7 +118,7 @@ def fold(pattern: s.Pattern, combine: Callable[[s.Pattern, tuple[T, ...]], T]) -
     """Combine results bottom-up; the answer maps the id of every node to its result."""
     results: dict[int, T] = {}
     for node in postorder(pattern):
-        results[id(node)] = combine(node, tuple(results[id(part)] for part in children(node)))
+        results[id(node)] = combine(node, tuple([results[id(part)] for part in children(node)]))
     return results
 
 
@@ -132,13 +139,16 @@ def terms(pattern: s.Pattern) -> tuple[s.Term, ...]:
     return tuple(_held(node, PARTS[type(node)].terms))
 
 
+_SIMPLE = (s.Var, s.Const)
+
+
 def subterms(term: s.Term) -> Iterator[s.Term]:
     """Yield a term and every term inside it, from left to right."""
     waiting = [term]
     while waiting:
         node = waiting.pop()
         yield node
-        if not isinstance(node, s.Var | s.Const):
+        if not isinstance(node, _SIMPLE):
             waiting.extend(reversed(arguments(node)))
 
 
@@ -158,6 +168,10 @@ def arguments(term: s.Term) -> tuple[s.Term, ...]:
 def variables(*several: s.Term) -> Iterator[s.Var]:
     """Yield every occurrence of a variable, from left to right."""
     for term in several:
+        if isinstance(term, _SIMPLE):
+            if isinstance(term, s.Var):
+                yield term
+            continue
         for part in subterms(term):
             if isinstance(part, s.Var):
                 yield part

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
+from functools import lru_cache
 from typing import assert_never
 
 from etalis.language import syntax as s
@@ -48,6 +49,16 @@ def bound_by_pairs(node: p.Node) -> frozenset[str]:
     return sure(node.left) | sure(node.right) if isinstance(node, p.Join) else sure(node)
 
 
+@lru_cache(maxsize=4096)
+def _together(numbers: tuple[int | str, ...]) -> frozenset[int | str]:
+    return frozenset(numbers)
+
+
+@lru_cache(maxsize=4096)
+def _variable(number: int | str) -> Hashable:
+    return ("v", number)
+
+
 class NodeShape:
     """The shape of a node with variables numbered in order of first occurrence."""
 
@@ -63,7 +74,7 @@ class NodeShape:
             case None:
                 return None
             case s.Var(name=name):
-                return ("v", self.number(name))
+                return _variable(self.number(name))
             case s.Const(value=value):
                 return ("c", type(value).__name__, value)
             case s.Compound(name=name, args=args):
@@ -72,7 +83,7 @@ class NodeShape:
                 return ("l", self.term(tail), *map(self.term, items))
 
     def names(self, names: tuple[str, ...]) -> Hashable:
-        return frozenset(map(self.number, names))
+        return _together(tuple(map(self.number, names)))
 
     def test(self, test: p.Test) -> Hashable:
         match test:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TypeAlias
 
 from etalis.language.check.goals import calls, takes_unbound
@@ -190,6 +190,11 @@ def _join(a: _Known, b: _Known) -> _Known:
     return joined
 
 
+@lru_cache(maxsize=256)
+def _sure_bound(known: Type) -> TypeBound:
+    return TypeBound(known, True)
+
+
 @dataclass(frozen=True, slots=True)
 class _Flow:
     """How types flow through a pattern, given those of the kinds found so far."""
@@ -222,7 +227,7 @@ class _Flow:
             case p.Source(name=name, args=args):
                 types = self.found.get((name, len(args)), (TERM,) * len(args))
                 inner = {v.name: ANY_VALUE for a in args if not isinstance(a, Var) for v in variables(a)}
-                single = [{a.name: TypeBound(t, True)} for a, t in zip(args, types, strict=True) if isinstance(a, Var)]
+                single = [{a.name: _sure_bound(t)} for a, t in zip(args, types, strict=True) if isinstance(a, Var)]
                 return reduce(_join, single, inner)
             case p.Tick():
                 return {}
@@ -237,8 +242,7 @@ class _Flow:
                 several = _union([self.known(part) for part in node.constituents])
                 return {name: TypeBound(each.type, name in sure(node)) for name, each in several.items()}
             case p.Join() | p.Filter() | p.Deadline():
-                nothing: _Known = {}
-                return reduce(_join, map(self.known, p.children(node)), nothing)
+                return reduce(_join, map(self.known, p.children(node)))
 
     def _goal(self, test: p.GoalTest, known: _Known) -> _Known:
         """Return what is known of the variables that a condition binds, or may bind where they have no value yet."""

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 
 from etalis.errors import EventError, Problem
 from etalis.runtime.codegen.source import GENERATED, Code
-from etalis.runtime.state import State
+from etalis.runtime.state import NEVER, State
 
 SOMEONE = -1  # inside: what no thread is called
 
@@ -28,18 +28,25 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def admit(state: State, inside: int) -> None:
     """Refuse this thread if another one is inside."""
-    if inside != get_ident() and not (inside == SOMEONE and _is_this_thread(state)):
+    if inside != get_ident() and not (inside == SOMEONE and visit(state)):
         hint = "give each thread an engine of its own (program.engine()), or hold one lock around all its calls"
         raise EventError(Problem("E350", "two threads are inside one engine at once", hint=hint))
 
 
-def _is_this_thread(state: State) -> bool:
-    """Tell whether this thread is in a generated `run` of the engine, which reads its rows."""
+def visit(state: State) -> bool:
+    """Tell whether this thread is in a generated `run` of the engine, which reads its rows.
+
+    Then the state has the clock of that run, and the run takes over what the visitor changes.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename == GENERATED:
             known = frame.f_locals
             if known.get("here") is True and any(each is state for each in known.values()):
+                if state.clock < known.get("clock", NEVER) < NEVER:
+                    state.clock = known["clock"]
+                state.number = max(state.number, known.get("number", state.number))
+                known.get("visited", []).append(True)
                 return True
         frame = frame.f_back
     return False

@@ -6,14 +6,17 @@ plan/sharing.py.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.plan.sharing import Listened, count_leaves, ends_first, shape_of
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -24,8 +27,8 @@ class Wired:
     key: Hashable
     sure: frozenset[str]
     readers: list[WiredReader] = field(default_factory=list)
-    inputs: list[Wired] = field(default_factory=list)
-    negated: list[Wired] = field(default_factory=list)
+    inputs: Sequence[Wired] = ()
+    negated: Sequence[Wired] = ()
     built: Any = None
 
 
@@ -39,7 +42,7 @@ class WiredReader:
     kind: str
     target: Any
     place: int
-    renames: dict[str, str]
+    renames: Mapping[str, str]
     number: int = 0
 
 
@@ -68,6 +71,7 @@ class Wiring:
         self.entries: list[Wired] = []
         self.shared: dict[Hashable, tuple[Wired, tuple[str, ...]]] = {}
         self.gone: list[Wired] = []  # kept, so that no other entry is taken for one of them
+        self._sure: dict[frozenset[str], frozenset[str]] = {}  # rules that are alike bind the same names
         self._roots: dict[int, Wired] = {}  # the entries that the heads of rules read
         for rule in rules:
             self._wire_rule(rule)
@@ -113,7 +117,7 @@ class Wiring:
         self.gone += leaving.entries
 
     def _wire_rule(self, rule: PlannedRule) -> None:
-        reader = WiredReader("head", rule, 0, {})
+        reader = WiredReader("head", rule, 0, NO_NAMES)
         listened = count_leaves(rule.head.body) if rule.shares else None
         self._roots[rule.number] = self._wire(rule.head.body, rule, (), reader, listened)
 
@@ -137,19 +141,19 @@ class Wiring:
             entry = self._new(node, _key_under(reader, rule, path), reader)
         leaves = [len(self.leaves)]
         for place, child in enumerate(p.children(node)):
-            entry.inputs.append(
-                self._wire(child, rule, (*path, place), WiredReader("input", entry, place, {}), listened)
-            )
+            positive = WiredReader("input", entry, place, NO_NAMES)
+            entry.inputs = (*entry.inputs, self._wire(child, rule, (*path, place), positive, listened))
             leaves.append(len(self.leaves))
         if ends_first(node):
             self.leaves[leaves[0] :] = [*self.leaves[leaves[1] :], *self.leaves[leaves[0] : leaves[1]]]
         for place, child in enumerate(p.negated(node)):
-            negative = WiredReader("negated", entry, place, {})
-            entry.negated.append(self._wire(child, rule, (*path, -1 - place), negative, listened))
+            negative = WiredReader("negated", entry, place, NO_NAMES)
+            entry.negated = (*entry.negated, self._wire(child, rule, (*path, -1 - place), negative, listened))
         return entry
 
     def _new(self, node: p.Node, key: Hashable, reader: WiredReader) -> Wired:
-        entry = Wired(node, key, sure(node), [reader])
+        names = sure(node)
+        entry = Wired(node, key, self._sure.setdefault(names, names), [reader])
         self.entries.append(entry)
         if isinstance(node, p.Source | p.Tick):
             self.leaves.append(entry)

@@ -26,7 +26,8 @@ class PlainFloats:
     def __init__(self, wiring: Wiring, types: Types, declared: Mapping[str, Signature]) -> None:
         self._types = types
         self._declared = declared
-        self._kept: dict[int, set[str]] = {}
+        self._kept: dict[int, frozenset[str]] = {}
+        self._names: dict[frozenset[str], frozenset[str]] = {}  # rules that are alike keep the same ones
         self._exact: dict[tuple[str, int, int], set[int]] = {}  # by kind and place the leaves that need the value
         self.add(wiring)
 
@@ -50,7 +51,8 @@ class PlainFloats:
 
     def _keep(self, leaf: Wired, name: str) -> None:
         for entry, known_as in self._follow(leaf, name) or ():
-            self._kept.setdefault(id(entry), set()).add(known_as)
+            kept = self._kept.get(id(entry), frozenset()) | {known_as}
+            self._kept[id(entry)] = self._names.setdefault(kept, kept)
 
     def fit(self, kind: p.Kind, place: int) -> bool:
         """Tell whether an attribute of a kind of events may come to all leaves as a plain float."""

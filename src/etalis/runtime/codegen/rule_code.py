@@ -49,6 +49,7 @@ class RuleCode:
         self.told = sys.maxsize  # elements of an aggregate that a match tells
         self._typing: Typing | None = None
         self._types: dict[int, Mapping[str, str]] = {}
+        self._found: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
         self.sources: list[tuple[str, str, list[Any]]] = []  # what it does, text and constants of every function
         self.floats = PlainFloats(wiring, self.types, declared)
 
@@ -67,8 +68,12 @@ class RuleCode:
         if id(entry) not in self._types:
             if self._typing is None:
                 self._typing = self.infer()
-            self._types[id(entry)] = self._typing.variables(entry.node)
+            self._types[id(entry)] = self._alike(self._typing.variables(entry.node))
         return self._types[id(entry)]
+
+    def _alike(self, types: Mapping[str, str]) -> Mapping[str, str]:
+        """Return types that equal some: rules that are alike have the same ones."""
+        return self._found.setdefault(tuple(types.items()), types)
 
     def finish(self, code: Code, what: str) -> Callable[..., Any]:
         """Compile a function and keep its text for `explain`."""
@@ -120,5 +125,5 @@ class RuleCode:
     def add(self, part: Wiring, typing: Typing) -> None:
         """Add entries of rules that come later, with the types of what they read and make."""
         self.wiring.add(part)
-        self._types.update((id(entry), typing.variables(entry.node)) for entry in part.entries)
+        self._types.update((id(entry), self._alike(typing.variables(entry.node))) for entry in part.entries)
         self.floats.add(part)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 from etalis.data.values import Real, Value
 from etalis.language import syntax as s
@@ -19,6 +20,7 @@ from etalis.plan import algebra as p
 from etalis.runtime.codegen.branches.segments import after
 from etalis.runtime.codegen.network import Wired
 
+NONE: Mapping[int, Any] = MappingProxyType({})
 NUMBERS = frozenset((int, float, Real))  # the types of values that compare with each other
 Side = Literal["above", "below"]
 SIDES: tuple[Side, ...] = ("above", "below")
@@ -29,18 +31,23 @@ _OTHER: dict[Side, Side] = {"above": "below", "below": "above"}
 _PLAIN_COMPARISONS = frozenset((*_BOUNDS, "=:=", "=\\="))
 
 
+def no_values() -> Mapping[int, Any]:
+    """Return that nothing is asked, which is one object for all rules."""
+    return NONE
+
+
 @dataclass(slots=True)
 class AskedValues:
     """Constants by place, of the pattern and of conditions; least and most; what must be a number for these."""
 
-    pattern: dict[int, Value] = field(default_factory=dict)
-    equal: dict[int, Value] = field(default_factory=dict)
-    above: dict[int, float] = field(default_factory=dict)
-    below: dict[int, float] = field(default_factory=dict)
-    without: set[tuple[int, Side]] = field(default_factory=set)  # the bounds that are not among what they bound
-    numbers: set[int] = field(default_factory=set)
-    before: dict[int, frozenset[int]] = field(
-        default_factory=dict
+    pattern: Mapping[int, Value] = field(default_factory=no_values)
+    equal: Mapping[int, Value] = field(default_factory=no_values)
+    above: Mapping[int, float] = field(default_factory=no_values)
+    below: Mapping[int, float] = field(default_factory=no_values)
+    without: frozenset[tuple[int, Side]] = frozenset()  # the bounds that are not among what they bound
+    numbers: frozenset[int] = frozenset()
+    before: Mapping[int, frozenset[int]] = field(
+        default_factory=no_values
     )  # the numbers that a constant of a condition follows
     is_plain: bool = False  # whether the pattern itself takes every event
     is_one_constant: bool = False  # whether the pattern takes every event that has its only constant
@@ -78,7 +85,7 @@ class AskedValues:
         starts = (place, "above") not in self.without or after(self.above[place]) is not None
         return starts and self.end(place) is not None
 
-    def side(self, side: Side) -> dict[int, float]:
+    def side(self, side: Side) -> Mapping[int, float]:
         """Return the bounds of one side by their places."""
         return self.above if side == "above" else self.below
 
@@ -87,7 +94,8 @@ def asked_values(leaf: Wired) -> AskedValues:
     """Return what is asked of an event by a leaf, and by its reader if it has no other."""
     assert isinstance(leaf.node, p.Source)
     args = leaf.node.args
-    found = AskedValues({place: term.value for place, term in enumerate(args) if isinstance(term, s.Const)})
+    constants = {place: term.value for place, term in enumerate(args) if isinstance(term, s.Const)}
+    found = AskedValues(constants or NONE)
     places: dict[str, int] = {}
     for place, term in enumerate(args):
         if isinstance(term, s.Var):
@@ -141,12 +149,13 @@ def _ask(found: AskedValues, goal: s.Term, places: Mapping[str, int]) -> bool:
 def _compare(found: AskedValues, name: str, place: int, value: Value, *, is_turned: bool = False) -> bool:
     if name in _EQUAL:
         if place not in found.equal:
-            found.equal[place], found.before[place] = value, frozenset(found.numbers)
+            found.equal = {**found.equal, place: value}
+            found.before = {**found.before, place: found.numbers}
         return True
     if name not in _PLAIN_COMPARISONS or type(value) not in NUMBERS:
         return False
     assert isinstance(value, int | float)
-    found.numbers.add(place)
+    found.numbers |= {place}
     side = _BOUNDS.get(name)
     if side is not None and is_turned:
         side = _OTHER[side]
@@ -154,8 +163,12 @@ def _compare(found: AskedValues, name: str, place: int, value: Value, *, is_turn
         bounds = found.side(side)
         known = bounds.get(place)
         if known is None or (value > known if side == "above" else value < known):
-            bounds[place] = value
-            found.without.discard((place, side))
+            bounds = {**bounds, place: value}
+            found.without -= {(place, side)}
+            if side == "above":
+                found.above = bounds
+            else:
+                found.below = bounds
         if name in _STRICT and bounds[place] == value:
-            found.without.add((place, side))
+            found.without |= {(place, side)}
     return True

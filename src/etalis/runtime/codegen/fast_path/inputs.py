@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, TypeAlias
 
 from etalis.runtime.codegen.fast_path.records import MISSING, NamedReader
@@ -110,8 +111,8 @@ class RunInput:
 
     Where rows are taken in order, the clock is a local variable between hand-overs, unless it is `watched`, and so is
     the number of the last row, if rows are `counted`. Whoever takes a match may change the rules: then `changed` is no
-    longer empty, and `rest` takes the rows that are left. One thread at a time is inside, and none while the caller has
-    a match; then it is not `here`.
+    longer empty, and `rest` takes the rows that are left. So may who makes the rows: the guard of the engine then notes
+    that it was `visited`. One thread at a time is inside, and none while the caller has a match; then it is not `here`.
     """
 
     done = "continue"
@@ -138,11 +139,15 @@ class RunInput:
     def events(self, arities: list[int], other: Other | None) -> Iterator[None]:
         """Begin what is done with every row; `other` writes what is done with one of another number of attributes."""
         code = self.code
-        code.add(["rows = iter(rows)", *self.enter])
+        code.add(["rows = iter(rows)", *(["visited = []"] if self.in_order else []), *self.enter])
         code.add([f"{self.clock} = {self.kept}"] if self.in_order else [])
         code.add([f"number = {self.count}"] if self.count else [])
         self.several = len(arities) > 1
         with code.block("try:"), code.block("for given in rows:"):
+            if self.in_order:
+                with code.block("if visited:"):
+                    again = f"{code.constant(chain)}((given,), rows)"
+                    code.add(["visited.clear()", *self._catch_up(), *self._hand_over(again)])
             self._read(arities, other)
             yield
             if self.in_order:
@@ -216,13 +221,22 @@ class RunInput:
         """Return lines between which others may look at the clock and move it, and change the rules."""
         if not self.in_order:
             return lines
+        before = [f"{self.kept} = {self.clock}", *([f"{self.count} = number"] if self.count else [])]
+        return [*before, *lines, *self._look_up(), *self._hand_over("rows")]
+
+    def _look_up(self) -> list[str]:
+        """Return lines that look at the clock, which others may have moved, and at the number of the last row."""
+        return [f"{self.clock} = {self.kept}", *([f"number = {self.count}"] if self.count else [])]
+
+    def _catch_up(self) -> list[str]:
+        """Return lines that look at the same where a visitor may have come before the last event had been taken."""
+        of_clock = [f"if {self.clock} < {self.kept}: {self.clock} = {self.kept}"] if self.clock != self.kept else []
+        return [*of_clock, *([f"if number < {self.count}: number = {self.count}"] if self.count else [])]
+
+    def _hand_over(self, rows: str) -> list[str]:
+        """Return lines that hand over the rows that are left, if the rules have changed."""
         changed, rest = self.code.constant(self.changed), self.code.constant(self.rest)
-        over = [f"if {changed}:", *(f"    {line}" for line in (*self.leave, f"yield from {rest}(rows)", "return"))]
-        before, after = [f"{self.kept} = {self.clock}"], [f"{self.clock} = {self.kept}"]
-        if self.count:
-            before.append(f"{self.count} = number")
-            after.append(f"number = {self.count}")
-        return [*before, *lines, *after, *over]
+        return [f"if {changed}:", *(f"    {line}" for line in (*self.leave, f"yield from {rest}({rows})", "return"))]
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ lists, where nothing follows from it, or queue it for the rounds to come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -308,7 +308,7 @@ def _plain_heads(entry: Wired) -> bool:
     return plain and (len(heads) <= 1 or (len(kinds) == len(heads) and _same_attributes(heads)))
 
 
-def _same_attributes(heads: list[tuple[p.Head, dict[str, str]]]) -> bool:
+def _same_attributes(heads: list[tuple[p.Head, Mapping[str, str]]]) -> bool:
     def shape(head: p.Head) -> Any:
         signature = NodeShape()
         signature.node(head.body)
