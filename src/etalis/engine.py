@@ -45,7 +45,7 @@ from etalis.runtime.rule_change.run_time_rules import (
     spy,
 )
 from etalis.runtime.state import BEGINNING, NEVER
-from etalis.runtime.thread_guard import alone
+from etalis.runtime.thread_guard import alone, look_up
 from etalis.tables.progress import BATCH, Pace, Tell
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
@@ -341,6 +341,7 @@ class Engine(AskedEngine):
     @property
     def now(self) -> int | float | None:
         """The time reached, in seconds; None before the first event."""
+        look_up(self.core.state)
         reached, disorder = self.core.state.now, self.core.disorder
         if disorder is not None and disorder.watermark is not None and disorder.watermark.reached < NEVER:
             reached = max(reached, disorder.watermark.reached)  # time passes while events are held

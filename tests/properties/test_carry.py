@@ -101,14 +101,19 @@ def test_late_rows_are_held_by_either(tree: s.Tree, stream: list[Event], policy:
     check(print_program(tree), shuffled, policy, data, {"out_of_order": "on", "ooo_window": bound})
 
 
-def check(text: str, stream: list[Event], policy: str, data: st.DataObject, flags: dict[str, Any]) -> None:
-    """Take a stream by push, and in stretches by push, over columns, and after a restart; compare all that comes."""
+def check(
+    text: str, stream: list[Event], policy: str, data: st.DataObject, flags: dict[str, Any], known: Any = KNOWN
+) -> tuple[Engine, Engine]:
+    """Take a stream by push, and in stretches by push, over columns, and after a restart; compare all that comes.
+
+    Return both engines as they are then. `known` are the types of what may not come.
+    """
     cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(stream) - 1)), max_size=5)))
     ways = data.draw(st.lists(st.sampled_from(WAYS), min_size=len(cuts) + 1, max_size=len(cuts) + 1))
     note(f"{policy} {flags}\n{text}\n{stream}\n{cuts} {ways}")
     program = etalis.compile(text, max_derivations=MOST, **flags)
     one, other = program.engine(policy=policy), program.engine(policy=policy)
-    types = {**KNOWN, **find_types(stream)}
+    types = {**known, **find_types(stream)}
     mixed = False
     over = False
     try:
@@ -128,11 +133,12 @@ def check(text: str, stream: list[Event], policy: str, data: st.DataObject, flag
         expected += one.close()
         found += other.close()
     except LimitError:
-        return
+        return one, one
     event("mixed" if mixed else "over columns" if over else "event at a time")
     assert Counter(found) == Counter(expected)
     if not mixed:  # in which order two parts report one moment is left open
         assert found == expected
+    return one, other
 
 
 def check_held(found: Engine, expected: Engine) -> None:

@@ -42,6 +42,7 @@ TERMS = ("X", "Y", "N", "1", "2", "0.5", "x", "null")
 SUMS = (
     *("X", "Y", "N", "2", "0", "-1.5"), *("X + Y", "X - N", "Y * N", "X / Y", "N / 2", "X // N", "X mod 2", "Y rem N"),
     *("abs(X)", "- Y", "min(X, N)", "max(X, Y)", "sqrt(N)", "round(Y)", "floor(X / 2)", "float(N)", "X ** 2"),
+    *("X ** N", "Y ^ 2", "2 ** X", "sin(Y)", "log(X)", "exp(N)", "atan2(X, Y)", "cos(Y) ** 0.5"),
 )  # fmt: skip
 SIGNS = ("<", ">", "=<", ">=", "=:=", "=\\=")
 TESTS = (

@@ -58,7 +58,17 @@ PATTERNS = (
     "({0} seq? {1}) within 3",
 )
 USUAL = 6  # patterns at the front, which the index finds by what they ask
-HEADS = ("m{k}({v}, {v})", "m{k}({v})", "same({v})", "same({v})", "deep({v}, 1)", "b({v}, 7)", "a({k}, {v})")
+HEADS = (
+    "m{k}({v}, {v})",
+    "m{k}({v})",
+    "same({v})",
+    "same({v})",
+    "deep({v}, 1)",
+    "b({v}, 7)",
+    "a({k}, {v})",
+    "c({v}, {k})",
+    "d(s, {v})",
+)
 
 
 def draw_rule(random: Random, number: int) -> str:

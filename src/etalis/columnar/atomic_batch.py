@@ -70,6 +70,9 @@ class AtomicBatches:
         """Return what brings rules over columns back to where they are now."""
         run, now, last = self.run, self.run.now, self.run.derivations.last
         undo = [run.schedule.mark(), *(shared.mark() for shared in run.loaded)]
+        if run.facts is not None:
+            run.facts.commit()
+            undo.append(run.facts.mark())
 
         def back() -> None:
             run.now, run.derivations.last = now, last

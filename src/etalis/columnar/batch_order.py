@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from etalis.columnar.build import SharedOperator
 from etalis.columnar.clock import DUE, Clock, first_turns, timeless
 from etalis.columnar.component import ColumnComponent
+from etalis.columnar.conditions.changing_facts import ChangingFacts
 from etalis.columnar.data.batches import InputBatch
 from etalis.columnar.data.columns import Integers, at
 from etalis.columnar.operators.base import Batch, EventRows
@@ -24,12 +25,13 @@ class BatchOrder:
 
     def __init__(
         self, rows: InputBatch, components: Sequence[ColumnComponent], operators: Collection[SharedOperator],
-        schedule: Schedule, now: int,
+        schedule: Schedule, now: int, facts: ChangingFacts | None,
     ) -> None:  # fmt: skip
         self.rows = rows
         self.components = components
         self.operators = operators
         self.schedule = schedule
+        self.facts = facts
         self.batch = Batch({}, now, timeless(0))
         for component in components:
             component.begin()
@@ -39,18 +41,28 @@ class BatchOrder:
         told = [component for component in self.components if component.told]
         foreseen: list[Integers] = []
         if told:
-            self.batch = _batch(self.rows, self.batch.now, timeless(len(self.rows.end)))
+            self.batch = self._begun(self.batch.now, timeless(len(self.rows.end)))
             foreseen = [moments for component in told for moments in component.foresee(self.batch)]
         clock = self.schedule.clock(self.rows, horizon, reached, foreseen)
         now = max(self.batch.now, int(clock.moments[-1])) if len(clock.moments) else self.batch.now
-        after = _batch(self.rows, now, clock)
         if told:
-            self._move(after, clock.rows)
-        self.batch = after
+            self._move(_batch(self.rows, now, clock), clock.rows)
+        else:
+            self.batch = self._begun(now, clock)
         for component in self.components:
             for join, keys in component.find_alone(lambda: self.batch):
                 join.place(self._add_steps(keys))
         return self.batch
+
+    def _begun(self, now: int, clock: Clock) -> Batch:
+        """Return the rows as events, and note what facts they change."""
+        batch = _batch(self.rows, now, clock)
+        if self.facts is not None:
+            self.facts.begin()
+            for kind in self.facts.learning.changes.keys() & batch.events.keys():
+                rows = batch.events[kind]
+                self.facts.learn(kind, rows.turn, rows.start, [rows.cells(i, None) for i in range(kind[1])])
+        return batch
 
     def _add_steps(self, keys: Integers) -> Integers:
         """Give what has no partner its steps; return their slots."""
@@ -65,6 +77,8 @@ class BatchOrder:
             batches.update(component.move(self.batch, after, slots))
         for operator in self.operators:
             operator.move(batches, slots)
+        if self.facts is not None:
+            self.facts.move(slots)
         self.batch = after
 
 

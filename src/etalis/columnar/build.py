@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from etalis.columnar.clock import moved
+from etalis.columnar.conditions.changing_facts import ChangingFacts
 from etalis.columnar.conditions.judge import Judge, OwnJudges
 from etalis.columnar.data.columns import Integers
 from etalis.columnar.data.instances import Instances
@@ -60,15 +61,17 @@ class Builder:
 
     Where it `is_vague`, variables may be unbound where more than a head asks for them; such columns are of any terms.
     `names` are the nodes of the engine's own rules that some stand for, `levels` those of joins without a partner. What
-    rules that are alike have in common is built with what is each one's `own`.
+    rules that are alike have in common is built with what is each one's `own`. `facts` are those that events change.
     """
 
     def __init__(
         self, types: Typing, conditions: Conditions, beside: Builder | None = None, *, is_vague: bool = False,
         evidence: set[p.Node] | None = None, names: Mapping[p.Node, p.Node] = MappingProxyType({}),
         levels: Mapping[Hashable, int] = MappingProxyType({}), own: Own | None = None,
+        facts: ChangingFacts | None = None,
     ) -> None:  # fmt: skip
         self.own = own
+        self.facts: ChangingFacts | None = facts if beside is None else beside.facts
         self.types = types
         self.is_vague = is_vague
         self.conditions = conditions
@@ -210,12 +213,20 @@ class Builder:
         vague = {v: known[v] for v in shared_names(node) if v not in firm}
         join = JoinOperator(
             node, inputs, self._known_of_sides(node, known), sides, gaps, TestSequence(tests), vague,
-            ComputedKeys(node, self.conditions.solver.database) if node.keys_on else None, lone,
+            self._computed_keys(node), lone,
         )  # fmt: skip
         if self.own is not None:  # the leaves of the common rule have names of their own
             join.meets_itself = meets_itself(self.own.join(node))
         self.joins.append(join)
         return join
+
+    def _computed_keys(self, node: p.Join) -> ComputedKeys | None:
+        """Return the keys of a join that are computed; facts that events change link none."""
+        changing = frozenset() if self.facts is None else self.facts.learning.facts
+        pairs = tuple(
+            pair for pair in node.keys_on if pair.fact is None or (pair.fact.name, len(pair.fact.args)) not in changing
+        )
+        return ComputedKeys(replace(node, keys_on=pairs), self.conditions.solver.database) if pairs else None
 
     def _known_of_pairs(self, node: p.Join) -> Mapping[str, str]:
         """Return the types of the variables of a join's pairs; any term, where these may not bind them."""
@@ -262,7 +273,7 @@ class Builder:
                     seen = {**known, **dict.fromkeys(vague, "term")}
                     wanted = set(node.exports).union(*map(p.reads, tests[place + 1 :]))
                     own = None if self.own is None else self.own.judges(node, place, seen, wanted)
-                    found.append(Judge(test, seen, self.conditions, rule, wanted, frozenset(vague), own))
+                    found.append(Judge(test, seen, self.conditions, rule, wanted, frozenset(vague), own, self.facts))
                 case p.Absent(joined=joined):
                     keep = test.window if test.kind == "before" else window_of(p.tests(node))
                     is_loose = not set(joined) <= self.types.sure(test.node) & before

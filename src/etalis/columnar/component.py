@@ -21,6 +21,7 @@ from etalis.columnar.data.instances import Instances
 from etalis.columnar.derived_events import DerivedEvents, LatestEvents, MadeBlock, stacked
 from etalis.columnar.eligibility import has_vague, in_order
 from etalis.columnar.kernels.buffers import merge
+from etalis.columnar.learning import UNTAUGHT
 from etalis.columnar.operators.base import Batch, EventRows
 from etalis.columnar.operators.terms import is_compound, values_of, with_nulls
 from etalis.columnar.row_numbers import is_row, padded
@@ -49,7 +50,8 @@ class ColumnComponent:
     """Rules connected by events, over batches."""
 
     def __init__(self, heads: Sequence[p.Head], numbers: Sequence[int], types: Typing, shared: Builder) -> None:
-        ordered = in_order(heads)
+        self.facts = shared.facts
+        ordered = in_order(heads, UNTAUGHT if self.facts is None else self.facts.learning)
         assert ordered is not None
         self.numbers = tuple(numbers)
         made = {head.kind for head in heads}
@@ -98,6 +100,8 @@ class ColumnComponent:
         if made is None:
             made = latest.new([maker.process(batch) for maker in makers], batch.turns)
         self.done[kind] = made
+        if self.facts is not None:
+            self.facts.learn(kind, made.turn, made.start, made.columns)
         if kind in self.read and len(made):
             _add(batch.events, kind, made)
 

@@ -12,6 +12,8 @@ from typing import TypeAlias, assert_never
 
 from etalis.columnar.build import OPERATORS
 from etalis.columnar.data.columns import FLAT
+from etalis.columnar.learning import UNTAUGHT, Learning, recursive_obstacles
+from etalis.columnar.learning import find_obstacles as learning_obstacles
 from etalis.columnar.operators.aggregate import needed_columns
 from etalis.columnar.operators.base import find_doubles
 from etalis.columnar.operators.totals import KERNELS
@@ -45,10 +47,11 @@ class RuleGroup:
     reasons: tuple[str, ...]
 
 
-def find_components(heads: Sequence[p.Head], types: Typing, is_short: bool) -> list[RuleGroup]:
+def find_components(heads: Sequence[p.Head], types: Typing, is_short: bool, learning: Learning) -> list[RuleGroup]:
     """Part rules into those that share no event, and say of each part whether it runs over columns.
 
-    `is_short`: what one input causes is so little that the rounds of recursion can be counted.
+    `is_short`: what one input causes is so little that the rounds of recursion can be counted. A rule that asks for
+    facts goes with those whose events change them.
     """
     leader: dict[Kind, Kind] = {}
 
@@ -61,13 +64,13 @@ def find_components(heads: Sequence[p.Head], types: Typing, is_short: bool) -> l
     made = [head.kind for head in heads]
     makers = set(made)
     for head, kind in zip(heads, made, strict=True):
-        for read in p.read_kinds(head.body):
+        for read in learning.read_kinds(head):
             if read in makers:
                 leader[find(read)] = find(kind)
     parts: dict[Kind, list[int]] = {}
     for number, kind in enumerate(made):
         parts.setdefault(find(kind), []).append(number)
-    return [_component(numbers, heads, types, is_short) for numbers in parts.values()]
+    return [_component(numbers, heads, types, is_short, learning) for numbers in parts.values()]
 
 
 def has_no_duration(node: p.Node, made: Collection[Kind]) -> bool:
@@ -78,15 +81,21 @@ def has_no_duration(node: p.Node, made: Collection[Kind]) -> bool:
     )
 
 
-def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, is_short: bool) -> RuleGroup:
+def _component(
+    numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, is_short: bool, learning: Learning
+) -> RuleGroup:
     reasons = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _obstacles(heads[i], types)]
     mine = [heads[i] for i in numbers]
     reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _alarm(head, mine, types)]
-    if in_order(mine) is None:
+    reasons += [f"rule {head.label}: {reason}" for head in mine for reason in learning_obstacles(head, heads, learning)]
+    if in_order(mine, UNTAUGHT) is None:
+        reasons += [f"rule {head.label}: {reason}" for head, reason in recursive_obstacles(mine, learning)]
         more = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _recursive_obstacles(heads[i], types)]
         if not is_short:
             more.append(f"rule {heads[numbers[0]].label}: it is recursive, and max_derivations is too large")
         reasons += more
+    elif in_order(mine, learning) is None:
+        reasons.append(f"rule {mine[0].label}: facts that it asks for, or others with it, depend on what it makes")
     else:
         is_long, stages = len(find_sums(mine)) > MOST_DELAYS, find_stages(mine, {})
         reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, mine, is_long)]
@@ -137,13 +146,16 @@ def _staged(head: p.Head, stages: Levels) -> Iterator[str]:
         yield "whether something is missing may depend on the violation of a constraint at the same stamp"
 
 
-def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
-    """Return rules by the kinds they make, makers before readers; None if some of them are recursive."""
+def in_order(heads: Sequence[p.Head], learning: Learning) -> list[list[int]] | None:
+    """Return rules by the kinds they make, makers before readers; None if some of them are recursive.
+
+    Who asks for facts reads what changes them.
+    """
     makers: dict[Kind, list[int]] = {}
     for number, head in enumerate(heads):
         makers.setdefault(head.kind, []).append(number)
     needs = {
-        kind: {read for i in numbers for read in p.read_kinds(heads[i].body) if read in makers}
+        kind: {read for i in numbers for read in learning.read_kinds(heads[i]) if read in makers}
         for kind, numbers in makers.items()
     }
     numbers = number_components(needs)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from etalis.columnar.clock import MOST_ROUNDS
 from etalis.columnar.eligibility import RuleGroup, find_components, flat_types, in_order
 from etalis.columnar.families.family import Family, find_families
+from etalis.columnar.learning import UNTAUGHT, Learning, whole_program
 from etalis.columnar.operators.isolation import isolate
 from etalis.columnar.row_numbers import MOST_LEAVES, count_leaves, find_untold, number_rows
 from etalis.columnar.row_rules import readers_of
 from etalis.language.outer.strata import Levels
-from etalis.language.rules import declarations, knowledge_changes
+from etalis.language.rules import declarations
 from etalis.logic.machine.database import Database
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
@@ -31,7 +32,7 @@ class Routing:
     """How a program runs: which rules over columns, which event at a time, and why. `isolating` rules see all.
 
     `families` are those over columns that are alike; `levels` those of outer joins, by the ids of their nodes,
-    `made` the kinds of events that rules make.
+    `made` the kinds of events that rules make; `learning` tells which facts events change.
     """
 
     heads: tuple[p.Head, ...]
@@ -43,6 +44,7 @@ class Routing:
     families: tuple[Family, ...] = ()
     levels: Levels = field(default_factory=dict)
     made: frozenset[p.Kind] = frozenset()
+    learning: Learning = UNTAUGHT
 
     def describe(self) -> str:
         """Say it in lines."""
@@ -81,30 +83,40 @@ def _decide(
     program: CompiledProgram, planned: tuple[p.Head, ...], received: Types, database: Database, *, contributors: bool
 ) -> Routing:
     """Decide what of some rules runs over columns."""
-    heads = isolate(planned, received)
+    learning = Learning.of(program)
+    heads = isolate(planned, received, learning.changes)
     isolating = frozenset(i for i, head in enumerate(heads) if head is not planned[i])
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
-    types = flat_types(infer_types(heads, received, declared, Answers(database), "string"))
-    whole = tuple(_whole_program(program, heads))
+    answers = Answers(database, learned=learning.types(received, {head.kind for head in heads}, database))
+    types = flat_types(infer_types(heads, received, declared, answers, "string"))
+    whole = (*_whole_program(program, heads), *whole_program(program, learning, types))
     if whole:
         return Routing(heads, (), tuple(range(len(heads))), whole, types)
-    parts = find_components(heads, types, program.settings.max_derivations < MOST_ROUNDS)
+    parts = find_components(heads, types, program.settings.max_derivations < MOST_ROUNDS, learning)
     if contributors:
-        heads, parts = _numbering(heads, parts)
+        heads, parts = _numbering(heads, parts, learning)
     good = tuple(part.rules for part in parts if not part.reasons and len(part.rules) < MOST_ROUNDS)
     rest = tuple(sorted(i for part in parts if part.rules not in good for i in part.rules))
     reasons = tuple(reason for part in parts for reason in part.reasons)
-    families = () if contributors else find_families(heads, good, types)
-    return _undivided(Routing(heads, good, rest, reasons, types, isolating, families))
+    alike = () if contributors else tuple(part for part in good if not _learns([heads[i] for i in part], learning))
+    families = find_families(heads, alike, types)
+    return _undivided(Routing(heads, good, rest, reasons, types, isolating, families, learning=learning))
 
 
-def _numbering(heads: tuple[p.Head, ...], parts: Sequence[RuleGroup]) -> tuple[tuple[p.Head, ...], list[RuleGroup]]:
+def _learns(heads: Sequence[p.Head], learning: Learning) -> bool:
+    """Tell whether rules change facts, or ask for facts that events change."""
+    return any(head.kind in learning.changes or learning.asked_by(head) for head in heads)
+
+
+def _numbering(
+    heads: tuple[p.Head, ...], parts: Sequence[RuleGroup], learning: Learning
+) -> tuple[tuple[p.Head, ...], list[RuleGroup]]:
     """Return rules over columns that tell the rows of their matches, and of each part why it does not."""
     several, found = list(heads), []
     for part in parts:
         mine = [heads[i] for i in part.rules]
         reasons = [f"rule {head.label}: {reason}" for head in mine for reason in find_untold(head)]
-        ordered = in_order(mine)
+        ordered = in_order(mine, learning)
         if ordered is None:
             reasons.append(f"rule {mine[0].label}: its contributors are told, and it is recursive")
         elif not (reasons or part.reasons):
@@ -121,7 +133,10 @@ def _numbering(heads: tuple[p.Head, ...], parts: Sequence[RuleGroup]) -> tuple[t
 
 
 def _undivided(choice: Routing) -> Routing:
-    """Run everything event at a time where a rule that sees all events does."""
+    """Run everything event at a time where a rule that sees all events does, or events change facts for all rules."""
+    if choice.columnar and choice.at_a_time and choice.learning.changes:
+        reasons = (*choice.reasons, "events change facts, which all rules must see change together")
+        return replace(event_at_a_time(choice), reasons=reasons)
     if not choice.columnar or choice.isolating.isdisjoint(choice.at_a_time):
         return choice
     label = choice.heads[min(choice.isolating.intersection(choice.at_a_time))].label
@@ -143,8 +158,6 @@ def _whole_program(program: CompiledProgram, heads: Sequence[p.Head]) -> Iterato
         yield f"{', '.join(map(str, labels))}: reactions change what later conditions see"
     if program.reads_clock:
         yield "goals read the clock"
-    if knowledge_changes(program.tree):
-        yield "events change facts"
     if any(trigger.body is not None for trigger in program.triggers):
         yield "a trigger has a condition"
     if any(isinstance(test, p.Alone) for head in heads for node in p.walk(head.body) for test in p.tests(node)):
@@ -207,3 +220,19 @@ def whole_engine(engine: RuntimeEngine, *, goes_on: bool = True) -> Iterator[str
         yield "events are spied upon"
     if engine.core.changes.next < NEVER:
         yield "facts are to change at a time to come"
+    if rules.learned:
+        yield from _unlike_facts(engine)
+
+
+def _unlike_facts(engine: RuntimeEngine) -> Iterator[str]:
+    """Yield what keeps facts that events change from columns: these hold plain facts, each once."""
+    if engine.core.rules.record is not None:
+        yield "events change facts, and what was known before is kept"
+    database = engine.core.rules.conditions.solver.database
+    for changes in engine.core.rules.learned.items():
+        for name, _ in changes[1]:
+            predicate = database.predicate(name, changes[0][1])
+            if predicate.relation is None:
+                yield f"events change {name}/{predicate.arity}, which has more than plain facts"
+            elif len({row for row, _ in predicate.live()}) < len(predicate.relation):
+                yield f"events change {name}/{predicate.arity}, which has a fact twice"

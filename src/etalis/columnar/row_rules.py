@@ -13,7 +13,7 @@ from etalis.columnar.data.batches import InputBatch, Kind, listed
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.state import Raw
-from etalis.temporal.event import Event, new_event
+from etalis.temporal.event import Event, event_of
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import RuntimeEngine
@@ -89,7 +89,7 @@ class RowRules:
                         number = state.number + 1 if batch.numbers is None else int(batch.numbers[row])
                         run_loop.process(kind, values, start, end, number, out)
                 finally:
-                    found += [(row, new_event(Event, raw)) for raw in out]
+                    found += [(row, event_of(raw)) for raw in out]
         finally:
             rules.processors = whole
         return found
@@ -111,7 +111,7 @@ class RowRules:
             self.engine.core.run_loop.advance(time, out)
         finally:
             rules.processors = whole
-        return [new_event(Event, raw) for raw in out]
+        return [event_of(raw) for raw in out]
 
 
 def _is_timed(head: p.Head) -> bool:

@@ -15,6 +15,7 @@ from etalis.columnar.batch_order import BatchOrder
 from etalis.columnar.build import Builder
 from etalis.columnar.clock import END, MOST_ROUNDS, PLACE, slot_of
 from etalis.columnar.component import ColumnComponent
+from etalis.columnar.conditions.changing_facts import ChangingFacts
 from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, ReceivedRows, listed
 from etalis.columnar.data.casts import UnfitError
 from etalis.columnar.data.columns import forget_texts
@@ -23,6 +24,7 @@ from etalis.columnar.derived_events import DerivedEvents, MadeBlock
 from etalis.columnar.eligibility import has_no_duration, in_order
 from etalis.columnar.families.component import FamilyComponent
 from etalis.columnar.kernels.buffers import keep_freed_memory
+from etalis.columnar.learning import UNTAUGHT
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, event_at_a_time, part_from, tied_to, whole_engine
 from etalis.columnar.row_numbers import alike
@@ -80,8 +82,11 @@ class ColumnRun:
         rules.evidence.types.update({kind: tuple(types) for kind, types in received.items()})
         heads = choice.heads
         names = alike([planned.head for planned, _ in rules.rules], heads) if contributors else {}
+        learns = choice.learning.changes and choice.columnar
+        self.facts = ChangingFacts(choice.learning, rules.conditions) if learns else None
+        evidence, levels = rules.evidence.nodes, choice.levels
         shared = Builder(
-            choice.types, rules.conditions, evidence=rules.evidence.nodes, names=names, levels=choice.levels
+            choice.types, rules.conditions, evidence=evidence, names=names, levels=levels, facts=self.facts
         )
         self._operators = shared.every
         self._joins = shared.joins
@@ -114,7 +119,7 @@ class ColumnRun:
         self, heads: Sequence[p.Head], numbers: Sequence[int], shared: Builder
     ) -> ColumnComponent | Recursion:
         types = self.choice.types
-        if in_order(heads) is not None:
+        if in_order(heads, UNTAUGHT) is not None:
             return ColumnComponent(heads, numbers, types, shared)
         return Recursion(heads, numbers, types, shared.conditions, self.program.settings.max_derivations)
 
@@ -168,6 +173,9 @@ class ColumnRun:
         except UnfitError as error:
             _LOG.warning("event at a time: %s", error)
             loaded = []
+        if self.facts is not None:
+            loaded = loaded if len(loaded) == len(self._shared) else []  # what events change, all see
+            self.facts.load()
         over = [tuple(shared.component.numbers) for shared in loaded]
         left = set(range(len(self.choice.heads))).difference(*over)
         tied = tied_to(left, over, readers_of(self.engine.core.rules)) if len(loaded) < len(self._shared) else []
@@ -212,6 +220,8 @@ class ColumnRun:
         saved: set[Hashable] = set()
         for shared in self.loaded:
             shared.save(saved)
+        if self.facts is not None:
+            self.facts.commit()
 
     def _reach(self) -> None:
         """Let the engine's time be that of the rows."""
@@ -304,7 +314,7 @@ class ColumnRun:
             self.now = max(self.now, int(batch.end[-1]))
         until = (self.now, self.now) if horizon is None else (horizon, horizon - 1)
         components = [each for each in self.components if isinstance(each, ColumnComponent)]
-        taken = BatchOrder(batch, components, self._operators, self.schedule, self.now).settle(*until)
+        taken = BatchOrder(batch, components, self._operators, self.schedule, self.now, self.facts).settle(*until)
         self.now, self._clock = taken.now, taken.clock
         if not self.at_a_time:  # else the engine comes there by itself
             self._reach()
@@ -322,6 +332,8 @@ class ColumnRun:
                         evidence.nodes.update(self.choice.heads[i].body for i in np.unique(block.made.rule).tolist())
                     found.append(block)
                     yield block
+        if self.facts is not None:
+            self.facts.settle(goes_on=self._is_loaded)
         over = self.derivations.count(taken.clock, found)
         if over is not None:
             kind, made, row = over

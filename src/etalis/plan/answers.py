@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
+from types import MappingProxyType
 from typing import TypeAlias
 
 from etalis.language.check.goals import TIMES
@@ -62,16 +63,19 @@ _BUILT_IN: Mapping[Key, tuple[tuple[int, ...], Places]] = {
 class Answers:
     """What goals bind, over the knowledge of a database as it is now; without one, nothing is known of predicates.
 
-    Facts of `changing` predicates may be others later, so nothing is known of what they bind. `columns` are the types
-    that the tables of facts had, which hold where all facts fit them. Times of matches are of the type `moments`.
+    Facts of `changing` predicates may be others later, so nothing is known of what they bind, but that they are values
+    of the types in `learned` if these are told. `columns` are the types that the tables of facts had, which hold where
+    all facts fit them. Times of matches are of the type `moments`.
     """
 
     def __init__(
         self, database: Database | Callable[[], Database | None] | None = None, *, changing: Collection[Key] = (),
         columns: Mapping[Key, Sequence[str | None]] | None = None, moments: str = TERM,
+        learned: Mapping[Key, Sequence[Type]] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self._database = database
-        self.changing = changing
+        self.changing = {*changing, *learned}
+        self.learned = {key: tuple(TypeBound(each, True) for each in types) for key, types in learned.items()}
         self.tables = columns or {}
         self.moment = TypeBound(moments, True)
         self._found: dict[tuple[Key, Places], Places | None] = {}  # None: no solution so far
@@ -179,6 +183,8 @@ class Answers:
     def _answer(self, key: Key, asked: Places) -> Places | None:
         """Return what is known so far of a predicate's arguments when it succeeds."""
         nothing = (ANYTHING,) * key[1]
+        if key in self.learned:
+            return self.learned[key]
         if self._predicate(key) is None:
             if key in TIMES and not self._is_own(key):
                 return (self.moment,)

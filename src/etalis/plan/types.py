@@ -59,6 +59,11 @@ class Typing(Types):
         """Return the types of the variables that a node's matches bind."""
         return {name: bound.type or self.nothing for name, bound in self._flow.known(node).items()}
 
+    def made_types(self, head: p.Head) -> tuple[Type, ...]:
+        """Return the types of what a rule makes."""
+        known = self._flow.known(head.body)
+        return tuple(_type_of(arg, known) for arg in head.event.args)
+
     def sure(self, node: p.Node) -> frozenset[str]:
         """Return the variables that every match of a node binds."""
         return self._surely(node)[1]
@@ -105,6 +110,11 @@ def infer_types(
             found[kind] = tuple(o if t == ANY else t for o, t in zip(open_types, types, strict=True))
     _flow(heads, found, declared, known)
     return Typing({kind: tuple(t or nothing for t in types) for kind, types in found.items()}, known, nothing)
+
+
+def may_hold(known: Sequence[str] | None, types: Sequence[Type]) -> bool:
+    """Tell whether attributes of some types may also be of others without being known less well."""
+    return known is None or all(either(old, new) == old for old, new in zip(known, types, strict=True))
 
 
 def asks_knowledge(heads: Sequence[p.Head]) -> bool:

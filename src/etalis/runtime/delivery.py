@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from etalis.runtime.inputs import Input
-from etalis.temporal.event import Event, Retraction, new_event
+from etalis.temporal.event import Event, Retraction, event_of
 
 Callback = Callable[[Event], object]
 
@@ -32,7 +32,7 @@ class Delivery:
         """Store and call back; what callbacks push comes after the current event."""
         if not found:
             return ()
-        out = tuple([new_event(Event, raw) if raw.__class__ is tuple else raw for raw in found])
+        out = tuple([event_of(raw) if raw.__class__ is tuple else raw for raw in found])
         if self.history is not None:
             self._note(self.history, out)
         if not self.callbacks or self.busy:

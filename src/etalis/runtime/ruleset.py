@@ -306,7 +306,7 @@ class RuleSet:
             makers = [pl.head for pl, _ in self.rules if pl.head.kind in wanted and not pl.head.hidden]
             found += makers
             wanted = {kind for head in makers for kind in p.read_kinds(head.body)} & self.heads.makers.keys() - seen
-        return self._types_among(found)
+        return self._types_among(list({id(head): head for head in found}.values()))
 
     def _types_among(self, heads: Sequence[p.Head]) -> Typing:
         elsewhere = self.program.made_kinds.union(self.heads.made).difference(self.heads.makers)
@@ -380,7 +380,11 @@ class RuleSet:
     def note_waiting(self) -> None:
         """Mark the parts that are known to have matched by what waits or was made, before that changes."""
         self.evidence.settle()
-        for entry in self.wiring.entries:
+        self.note_matched(self.wiring.entries)
+
+    def note_matched(self, entries: Sequence[Wired]) -> None:
+        """Mark those of some parts that are known to have matched by what waits or was made."""
+        for entry in entries:
             store, made = self.compiler.waits_at(entry), self.compiler.makes_at(entry)
             if (store is not None and has_held(store)) or (made is not None and made.stamp != BEGINNING):
                 self.evidence.part(entry.key).seen = True

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from heapq import heappop
-from itertools import repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from etalis.runtime.deadlines.timers import Tag
 from etalis.runtime.reactions.reactor import Reactor
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, MOST_ROUNDS, NEVER, HeadKind, Raw, sort_round
-from etalis.temporal.event import Event, EventKind, brief, new_event
+from etalis.temporal.event import Event, EventKind, brief, event_of
 from etalis.temporal.rope import RaisedRope
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ class RunLoop:
         """
         out: list[Raw] = []
         self.settle_queue(out, made)
-        return tuple([new_event(Event, raw) for raw in out])
+        return tuple(map(event_of, out))
 
     def settle_kinds(self, batch: Sequence[Raw], made: int) -> tuple[Event, ...]:
         """Process a round of events of one end, each of another kind, in the order of their kinds."""
@@ -160,7 +159,7 @@ class RunLoop:
             self.settle(out)
         else:
             self.settle_queue(out, made + len(batch))
-        return tuple([new_event(Event, raw) for raw in out])
+        return tuple(map(event_of, out))
 
     def settle_reacting(self) -> tuple[Event, ...]:
         """Do as `settle_now`, where there are reactions; most often one has its turn, and nothing follows from it."""
@@ -175,7 +174,7 @@ class RunLoop:
         if reacting or state.steps:
             reactor.begin(turns)
             self.settle(out)
-        return tuple([new_event(Event, raw) for raw in out]) if out else ()
+        return tuple(map(event_of, out)) if out else ()
 
     def settle_rest(self) -> tuple[Event, ...]:
         """Process what follows from a reaction that has had its turn; return what is reported."""
@@ -184,7 +183,7 @@ class RunLoop:
         self.made = 0
         self.reactor.begin(1)
         self.settle(out)
-        return tuple([new_event(Event, raw) for raw in out])
+        return tuple(map(event_of, out))
 
     def settle_due(self, out: list[Raw]) -> None:
         """Process what a step has caused that fell due; reactions begin anew at each moment."""
@@ -227,14 +226,14 @@ class RunLoop:
         self.count_anew()
         self.made = made
         self.settle(out)
-        return tuple([new_event(Event, raw) for raw in out])
+        return tuple(map(event_of, out))
 
     def report(self, batch: list[Raw], made: int = 0) -> tuple[Event, ...]:
         """Return the events of a round that nothing follows from, after so many that the input has caused before."""
         if made + len(batch) > self.most:
             self.made = made
             self.count(len(batch), batch[-1])
-        return tuple(map(new_event, repeat(Event), batch))
+        return tuple(map(event_of, batch))
 
     def reach_now(self, end: int) -> tuple[Event, ...]:
         """Let time reach the end of an event that generated code is about to take; return what is reported."""
@@ -245,7 +244,7 @@ class RunLoop:
             self.pass_time(end, out, inclusive=False)
         finally:
             self.taking = taking
-        return tuple([new_event(Event, raw) for raw in out])
+        return tuple(map(event_of, out))
 
     def occur(self, name: str, arity: int, raw: Raw) -> bool:
         """Offer one event to the rules; tell whether one reads it."""
@@ -354,7 +353,7 @@ class RunLoop:
         if self.made <= self.most:
             return
         self.state.drop_unsettled()
-        raise too_many(self.most, new_event(Event, last))
+        raise too_many(self.most, event_of(last))
 
     def reached(self) -> int | None:
         """Return the time reached while an event is processed, None else."""

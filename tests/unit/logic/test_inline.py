@@ -123,7 +123,7 @@ def test_inlined_goals_agree_with_the_solver(case: tuple[Goal, dict[str, str], d
         ("Y < 100", {"Y": "term"}, "((y if y.__class__ in logic_numbers else logic_number(y)) < k100)"),
         ("X = Y", {"X": "term", "Y": "term"}, "(x == y)"),
         ("X \\= a", {"X": "string"}, "(x != ka)"),
-        ("X =:= Y", {"X": "float", "Y": "float"}, "(x == y)"),
+        ("X =:= Y", {"X": "float", "Y": "float"}, "logic_equal(x, y)"),
         ("X =:= Y", {"X": "int", "Y": "float"}, "logic_equal(x, y)"),
         ("Z is X + Y", {"X": "int", "Y": "int"}, "((z := (x + y)) is not None)"),
         ("(X > 1 ; X < 0), Y > 2", {"X": "int", "Y": "int"}, "(((x > k1) and (y > k2)) or ((x < k0) and (y > k2)))"),

@@ -21,6 +21,7 @@ from etalis.columnar.conditions.arithmetic import (
     numbers_of,
     side_by_side,
 )
+from etalis.columnar.conditions.reals import REAL_FUNCTIONS
 from etalis.columnar.data.columns import Column, Flags, constant, unify
 from etalis.columnar.data.flat import type_of
 from etalis.logic.inline import python_source as n
@@ -28,6 +29,7 @@ from etalis.logic.inline import python_source as n
 Judged: TypeAlias = tuple[Any, Flags | None]  # the truth, perhaps one for all rows, and what is in doubt
 _ORDERING = {"<": np.less, ">": np.greater, "<=": np.less_equal, ">=": np.greater_equal}
 _NUMERIC = frozenset({"int", "float", "number"})
+_FUNCTIONS = {**REAL_FUNCTIONS, **FUNCTIONS}
 
 
 def values(node: n.Node, columns: Mapping[str, Column], count: int) -> tuple[Column, Flags | None]:
@@ -171,8 +173,8 @@ def _number(node: n.Node, columns: Mapping[str, Column]) -> NumberArray:
         case n.Infix(operator=operator, left=left, right=right) | n.Sum(operator=operator, left=left, right=right):
             if operator in OPERATORS:
                 return OPERATORS[operator](_number(left, columns), _number(right, columns))
-        case n.Apply(function=function, args=args) if function in FUNCTIONS:
-            return FUNCTIONS[function](*(_number(arg, columns) for arg in args))
+        case n.Apply(function=function, args=args) if function in _FUNCTIONS:
+            return _FUNCTIONS[function](*(_number(arg, columns) for arg in args))
         case _:
             pass
     raise InexactError

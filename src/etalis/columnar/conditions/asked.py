@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,23 +16,28 @@ from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.data.values import Value
 from etalis.errors import EtalisError
 
+if TYPE_CHECKING:
+    from etalis.columnar.conditions.changing_facts import ReplayedFacts
+    from etalis.runtime.codegen.conditions import Conditions
+
 
 class Asked:
     """A goal over `reads`, which have values, and the times of matches if `is_timed`; `makes` are what it binds.
 
-    What `solving` returns is asked for the solutions: at most one, or all where it `multiplies`. What raises is in
-    doubt, and so is a solution that leaves a variable without a value.
+    What `solving` returns is asked for the solutions: at most one, or all where it `multiplies`; of what was known
+    `then` where events change that. What raises is in doubt, and so is a solution that leaves a variable open.
     """
 
     def __init__(
         self, solving: Callable[[], Callable[..., Any]], reads: Sequence[str], makes: Sequence[str], *, is_timed: bool,
-        multiplies: bool,
+        multiplies: bool, then: ReplayedFacts | None = None,
     ) -> None:  # fmt: skip
         self.solving = solving
         self.reads = tuple(reads)
         self.makes = tuple(makes)
         self.is_timed = is_timed
         self.multiplies = multiplies
+        self.then = then
 
     @cached_property
     def solve(self) -> Callable[..., Any]:
@@ -41,7 +46,7 @@ class Asked:
 
     def find(self, rows: Instances) -> Found:
         """Return the solutions of rows."""
-        given = given_values(rows, self.reads, is_timed=self.is_timed)
+        given = given_values(rows, self.reads, is_timed=self.is_timed, then=self.then)
         first, group = distinct(given, len(rows))
         answers: list[Sequence[tuple[Value, ...]]] = []
         raising: list[int] = []
@@ -72,10 +77,20 @@ class Asked:
         return None if any(None in each for each in several) else several
 
 
-def given_values(rows: Instances, names: Sequence[str], *, is_timed: bool) -> list[Column]:
-    """Return what a goal is asked with: values, and times where it sees them."""
+def given_values(
+    rows: Instances, names: Sequence[str], *, is_timed: bool, then: ReplayedFacts | None = None
+) -> list[Column]:
+    """Return what a goal is asked with: values, times where it sees them, and which changes of facts a match sees."""
     given = [rows.column(v) for v in names]
-    return [*given, Column("int", rows.start), Column("int", rows.end)] if is_timed else given
+    times = [Column("int", rows.start), Column("int", rows.end)] if is_timed else []
+    return [*given, *times, *([] if then is None else [then.versions(rows)])]
+
+
+def asking(
+    then: ReplayedFacts | None, conditions: Conditions, prepare: Callable[[Conditions], Callable[..., Any]]
+) -> Callable[[], Callable[..., Any]]:
+    """Return what prepares a goal: over the knowledge of some conditions, or that of the turn of a match."""
+    return partial(prepare, conditions) if then is None else partial(then.asking, prepare)
 
 
 def distinct(given: Sequence[Column], count: int) -> tuple[Integers, Integers]:

@@ -8,13 +8,14 @@ itself would call, which reports what is to be reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from etalis.columnar.conditions.arithmetic import InexactError
-from etalis.columnar.conditions.asked import distinct, given_values, narrowed, tuples_of
+from etalis.columnar.conditions.asked import asking, distinct, given_values, narrowed, tuples_of
+from etalis.columnar.conditions.changing_facts import ChangingFacts
 from etalis.columnar.conditions.lowering import find_steps
 from etalis.columnar.conditions.steps import Comparisons, Solved, follow, places_of
 from etalis.columnar.data.columns import FLAT, Column, Flags, Integers, concat, from_values, key_rows
@@ -55,13 +56,15 @@ class Judge:
 
     Variables that are `vague` may be unbound. Those that the condition is asked with it may bind. Where rules that are
     alike have it in common, `own` has the judge of the rule that a match is of, which is asked what arrays cannot tell.
+    Facts that events change are asked of `facts`.
     """
 
     def __init__(
         self, test: p.Condition, types: Mapping[str, str], conditions: Conditions, rule: str, wanted: Collection[str],
-        vague: frozenset[str] = frozenset(), own: OwnJudges | None = None,
+        vague: frozenset[str] = frozenset(), own: OwnJudges | None = None, facts: ChangingFacts | None = None,
     ) -> None:  # fmt: skip
         self.test = test
+        self.then = None if facts is None else facts.then(test.goal)
         self.own = own
         asked = told(test, wanted, conditions.solver.database.overrides)
         loose = () if takes_unbound(test.goal, test.inputs) else tuple(v for v in test.inputs if v in vague)
@@ -69,8 +72,8 @@ class Judge:
         self.types = types
         self.conditions = conditions
         self.key = (rule, "condition", print_term(test.goal))
-        self._asking = partial(conditions.ask, test, self.outputs, rule, is_firm=not loose)
-        self.steps = None if vague else find_steps(test, self.outputs, types, conditions)
+        self._asking = asking(self.then, conditions, lambda own: own.ask(test, self.outputs, rule, is_firm=not loose))
+        self.steps = None if vague else find_steps(test, self.outputs, types, conditions, facts)
 
     @cached_property
     def ask(self) -> Callable[..., Any]:
@@ -202,7 +205,7 @@ class Judge:
 
         From the first error on, matches are asked one by one: each reports its error, as in the engine.
         """
-        given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check")
+        given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check", then=self.then)
         first, group = distinct(given, len(rows))
         tuples = tuples_of(given, first)
         answers: list[Any] = []

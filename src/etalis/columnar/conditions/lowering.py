@@ -6,16 +6,19 @@ no look-up of facts, stays together with all behind it, since they may send it b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial, reduce
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import count
 from typing import TYPE_CHECKING
 
-from etalis.columnar.conditions.asked import Asked
+from etalis.columnar.conditions.asked import Asked, asking
+from etalis.columnar.conditions.branches import BranchingStep, GoalBranch, NegatedStep, StepBranch, alternatives, unfold
 from etalis.columnar.conditions.expressions import as_arithmetic
 from etalis.columnar.conditions.lookups import ColumnLookup
+from etalis.columnar.conditions.lookups_then import LookupThen
 from etalis.columnar.conditions.steps import Calculation, Comparison, Comparisons, GoalStep, Moment
-from etalis.language.check.goals import BINDS_NOTHING, bound_by, calls, conjuncts, indicator
+from etalis.language.check.goals import BINDS_NOTHING, Call, bound_by, calls, conjuncts, indicator
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.traversal import names, variables
@@ -26,19 +29,21 @@ from etalis.logic.machine.control import FORMS
 from etalis.plan import algebra as p
 
 if TYPE_CHECKING:
+    from etalis.columnar.conditions.changing_facts import ChangingFacts
     from etalis.runtime.codegen.conditions import Conditions
 
 _ONCE = frozenset({("\\+", 1), ("not", 1), ("once", 1), ("ignore", 1), ("forall", 2), ("findall", 3)})
 
 
 def find_steps(
-    test: p.Condition, wanted: Sequence[str], types: Mapping[str, str], conditions: Conditions
-) -> tuple[GoalStep, ...] | None:
+    test: p.Condition, wanted: Sequence[str], types: Mapping[str, str], conditions: Conditions,
+    facts: ChangingFacts | None = None,
+) -> tuple[GoalStep, ...] | None:  # fmt: skip
     """Return a condition as steps, which bind what is wanted; None if it is to be asked as a whole."""
     goals = conjuncts(test.goal)
-    if any(call.indicator == ("!", 0) for goal in goals for call in calls(goal)):
+    if any(_is_cut(call) for goal in goals for call in calls(goal)):
         return None
-    lowering = _Lowering(test, wanted, conditions, {name: types[name] for name in test.inputs})
+    lowering = _Lowering(test, wanted, conditions, facts, {name: types[name] for name in test.inputs}, count())
     steps: list[GoalStep] = []
     for place, goal in enumerate(goals):
         later = frozenset(wanted).union(*(names(variables(each)) for each in goals[place + 1 :]))
@@ -51,6 +56,10 @@ def find_steps(
         return None  # one of these stays without a value
     together = _merged(steps)
     return None if len(together) == 1 and isinstance(together[0], Asked) else together
+
+
+def _is_cut(call: Call) -> bool:
+    return call.indicator == ("!", 0)
 
 
 def _merged(steps: Sequence[GoalStep]) -> tuple[GoalStep, ...]:
@@ -74,11 +83,26 @@ class _Lowering:
     test: p.Condition
     wanted: Sequence[str]
     conditions: Conditions
+    facts: ChangingFacts | None
     known: dict[str, str]
+    numbers: Iterator[int]  # of the clauses that are unfolded
+
+    def steps(self, goals: Sequence[Term], wanted: frozenset[str]) -> tuple[GoalStep, ...] | None:
+        """Return the steps of goals one after the other; None if one has none."""
+        found: list[GoalStep] = []
+        for place, goal in enumerate(goals):
+            if indicator(goal) != ("true", 0):
+                later = wanted.union(*(names(variables(each)) for each in goals[place + 1 :]))
+                step = self.step(goal, later)
+                if step is None:
+                    return None
+                found.append(step)
+        return _merged(found)
 
     def step(self, goal: Term, later: frozenset[str]) -> GoalStep | None:
         """Return the step of a goal, and note what it binds; None if it may have to be asked again."""
-        return self._moment(goal) or self._look_up(goal, later) or self._calculation(goal) or self._once(goal, later)
+        at_once = self._moment(goal) or self._look_up(goal, later) or self._calculation(goal)
+        return at_once or self._branches(goal, later) or self._once(goal, later)
 
     def _moment(self, goal: Term) -> Moment | None:
         """Return the start or end of a match for a variable that has no value."""
@@ -94,7 +118,7 @@ class _Lowering:
     def _is_own(self, key: tuple[str, int]) -> bool:
         return self.conditions.solver.database.overrides(*key)
 
-    def _look_up(self, goal: Term, later: frozenset[str]) -> ColumnLookup | None:
+    def _look_up(self, goal: Term, later: frozenset[str]) -> ColumnLookup | LookupThen | None:
         """Return a look-up of facts; every variable that is new occurs in it once."""
         key = indicator(goal)
         if not isinstance(goal, Compound) or key is None or not self._is_own(key):
@@ -118,6 +142,8 @@ class _Lowering:
                     return None
         makes = {place: name for place, name in makes.items() if name in later}
         self.known.update(dict.fromkeys(makes.values(), "term"))
+        if self.facts is not None and key in self.facts.known:
+            return LookupThen(self.facts, key, given, tuple(constants), makes)
         return ColumnLookup(predicate, given, tuple(constants), makes)
 
     def _calculation(self, goal: Term) -> Comparison | Calculation | None:
@@ -135,6 +161,50 @@ class _Lowering:
                 return Comparison(node, reads, self._asked(goal, ()))
             case _:
                 return None
+
+    def _branches(self, goal: Term, later: frozenset[str]) -> BranchingStep | NegatedStep | None:
+        """Return the branches of a goal that asks for facts that events change; None if it is asked as a whole."""
+        if self.facts is None or not self.facts.learning.asked(goal):
+            return None
+        match goal:
+            case Compound(name="\\+" | "not", args=(test,)) if not self._is_own((goal.name, 1)):
+                steps = None if any(map(_is_cut, calls(test))) else self._inner().steps(conjuncts(test), frozenset())
+                return None if steps is None else NegatedStep(steps)
+            case _:
+                found = self._alternatives(goal)
+        if found is None:
+            return None
+        makes = tuple(sorted(v for v in names(variables(goal)) if v in later and v not in self.known))
+        several = [self._branch(each, makes) for each in found]
+        branches = [branch for branch in several if branch is not None]
+        if len(branches) < len(several):
+            return None
+        self.known.update(dict.fromkeys(makes, "term"))
+        return BranchingStep(tuple(branches), makes)
+
+    def _alternatives(self, goal: Term) -> list[GoalBranch] | None:
+        """Return the clauses of a goal, or what a control goal puts together."""
+        key = indicator(goal)
+        if key is None or self.facts is None or key in self.facts.known:
+            return None
+        if not self._is_own(key):
+            return alternatives(goal)
+        clauses, predicate = self.facts.learning.clauses(key), self.conditions.solver.database.predicate(*key)
+        if clauses is None or predicate.tabled or len(list(predicate.live())) > len(clauses):
+            return None
+        return unfold(goal, clauses, next(self.numbers))
+
+    def _branch(self, alternative: GoalBranch, makes: tuple[str, ...]) -> StepBranch | None:
+        inner, wanted = self._inner(), frozenset(makes)
+        before = inner.steps(alternative.before, wanted.union(*(names(variables(g)) for g in alternative.after)))
+        binds = tuple(v for v in inner.known if v not in self.known)
+        after = None if before is None else inner.steps(alternative.after, wanted)
+        if before is None or after is None or not inner.known.keys() >= wanted:
+            return None
+        return StepBranch(before, alternative.commits, binds, after)
+
+    def _inner(self) -> _Lowering:
+        return replace(self, known=dict(self.known))
 
     def _once(self, goal: Term, later: frozenset[str]) -> Asked | None:
         """Return a goal to ask that gives others nothing, or has no second solution."""
@@ -180,8 +250,9 @@ class _Lowering:
         is_timed = self.test.kind == "check" and self._sees_times(goal)
         reads = self._reads(goal)
         asked = p.GoalTest("check" if is_timed and not multiplies else kind, goal, reads, tuple(makes))
-        solving = partial(self.conditions.solving, asked, asked.outputs, is_firm=True)
-        return Asked(solving, reads, makes, is_timed=is_timed, multiplies=multiplies)
+        then = None if self.facts is None else self.facts.then(goal)
+        solving = asking(then, self.conditions, lambda own: own.solving(asked, asked.outputs, is_firm=True))
+        return Asked(solving, reads, makes, is_timed=is_timed, multiplies=multiplies, then=then)
 
     def _sees_times(self, goal: Term) -> bool:
         """Tell whether a goal may ask for the times of a match: whatever is no simple built-in may."""

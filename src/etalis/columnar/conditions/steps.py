@@ -15,7 +15,7 @@ import numpy as np
 
 from etalis.columnar.conditions.arithmetic import InexactError, either
 from etalis.columnar.conditions.arrays import truth, values
-from etalis.columnar.data.columns import EXACT, Column, Flags, Integers, concat
+from etalis.columnar.data.columns import EXACT, Column, Flags, Integers, concat, from_values
 from etalis.columnar.data.instances import ColumnBlock, Instances
 from etalis.logic.inline import python_source as n
 from etalis.temporal.interval import MICROSECONDS
@@ -147,6 +147,9 @@ def follow(steps: Sequence[GoalStep], rows: Instances, wanted: Sequence[str]) ->
     try:
         return _follow(steps, rows, wanted)
     except SpreadError:
+        if len(rows) == 1:  # it is asked
+            empty = {name: from_values((), "term") for name in wanted}
+            return Solved(np.zeros(0, np.int64), empty, np.ones(1, bool))
         half = len(rows) // 2
         parts = [follow(steps, rows.take(part), wanted) for part in np.split(np.arange(len(rows)), [half])]
         kept = np.concatenate([parts[0].kept, parts[1].kept + half])

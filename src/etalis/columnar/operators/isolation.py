@@ -16,9 +16,12 @@ from etalis.plan import algebra as p
 Kind: TypeAlias = tuple[str, int]
 
 
-def isolate(heads: Sequence[p.Head], received: Collection[Kind]) -> tuple[p.Head, ...]:
-    """Return rules in which isolation is the absence of all that they know, where that comes to the same."""
-    known = {head.kind for head in heads} | {kind for head in heads for kind in p.read_kinds(head.body)}
+def isolate(heads: Sequence[p.Head], received: Collection[Kind], learned: Collection[Kind] = ()) -> tuple[p.Head, ...]:
+    """Return rules in which isolation is the absence of all that they know, where that comes to the same.
+
+    Events that change facts are known: `learned`.
+    """
+    known = {*learned, *(head.kind for head in heads)} | {kind for head in heads for kind in p.read_kinds(head.body)}
     kinds = (known & set(received)) | {head.kind for head in heads if _comes_by_itself(head)}
     sources = tuple(p.Source(n, tuple(Var(f"_#{i}") for i in range(arity)), ()) for n, arity in sorted(kinds))
     if not sources:

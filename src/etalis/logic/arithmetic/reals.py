@@ -75,33 +75,34 @@ def _log_of_base(base: float, x: float) -> float:
     return math.log(x) / math.log(base)
 
 
-REAL_BINARY: Mapping[str, Callable[..., float]] = MappingProxyType(
+PLAIN_BINARY: Mapping[str, Callable[[float, float], float]] = MappingProxyType(
+    {"atan2": _atan2, "atan": _atan2, "copysign": math.copysign, "log": _log_of_base}
+)
+PLAIN_UNARY: Mapping[str, Callable[[float], float]] = MappingProxyType(
     {
-        "atan2": _real_function(_atan2),
-        "atan": _real_function(_atan2),
-        "copysign": _real_function(math.copysign),
-        "log": _real_function(_log_of_base),
+        "sqrt": math.sqrt,
+        "sin": math.sin,
+        "cos": math.cos,
+        "tan": math.tan,
+        "asin": math.asin,
+        "acos": math.acos,
+        "atan": math.atan,
+        "sinh": math.sinh,
+        "cosh": math.cosh,
+        "tanh": math.tanh,
+        "asinh": math.asinh,
+        "acosh": math.acosh,
+        "atanh": math.atanh,
+        "cot": _cotangent,
+        "exp": math.exp,
+        "log": math.log,
+        "log2": math.log2,
+        "float": float,
     }
 )
+REAL_BINARY: Mapping[str, Callable[..., float]] = MappingProxyType(
+    {name: _real_function(function) for name, function in PLAIN_BINARY.items()}
+)
 REAL_UNARY: Mapping[str, Callable[..., float]] = MappingProxyType(
-    {
-        "sqrt": _real_function(math.sqrt),
-        "sin": _real_function(math.sin),
-        "cos": _real_function(math.cos),
-        "tan": _real_function(math.tan),
-        "asin": _real_function(math.asin),
-        "acos": _real_function(math.acos),
-        "atan": _real_function(math.atan),
-        "sinh": _real_function(math.sinh),
-        "cosh": _real_function(math.cosh),
-        "tanh": _real_function(math.tanh),
-        "asinh": _real_function(math.asinh),
-        "acosh": _real_function(math.acosh),
-        "atanh": _real_function(math.atanh),
-        "cot": _real_function(_cotangent),
-        "exp": _real_function(math.exp),
-        "log": _real_function(math.log),
-        "log2": _real_function(math.log2),
-        "float": _real_function(float),
-    }
+    {name: _real_function(function) for name, function in PLAIN_UNARY.items()}
 )

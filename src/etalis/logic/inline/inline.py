@@ -216,11 +216,9 @@ class _Inliner:
         return py.Constant(value), "int" if isinstance(value, int) else "float" if isinstance(value, float) else "term"
 
     def _comparison(self, name: str, left: Term, right: Term, types: dict[str, str]) -> py.Node:
-        (x, x_kind), (y, y_kind) = self.number(left, types), self.number(right, types)
+        x, y = self.number(left, types)[0], self.number(right, types)[0]
         if name in _COMPARE:
             return py.Infix(_COMPARE[name], x, y)
-        if x_kind == y_kind and x_kind in ("int", "float"):
-            return py.Infix("==" if name == "=:=" else "!=", x, y)
         equal = py.Apply("logic_equal", (x, y))
         return equal if name == "=:=" else py.Negated(equal)
 

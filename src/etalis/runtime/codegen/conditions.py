@@ -21,6 +21,7 @@ from etalis.logic.inline.compiled_goal import NEVER_OFF, GoalCompilation, PosedG
 from etalis.logic.inline.inline import inline
 from etalis.logic.inline.python_source import HELPERS
 from etalis.logic.inline.scope import normal
+from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
@@ -49,6 +50,12 @@ class Conditions:
         self.report = report
         self.reports = 0
         self.acts = True  # not where the past is run again for an explanation
+
+    def over(self, database: Database) -> Conditions:
+        """Return conditions over other knowledge; what they report is reported here."""
+        solver = self.solver.within(self.solver.limits)
+        solver.database = database
+        return Conditions(solver, self._report, self.breaker)
 
     def _report(self, error: ConditionError) -> None:
         self.reports += 1
@@ -203,11 +210,12 @@ class Conditions:
     def solving(self, test: p.GoalTest, outputs: tuple[str, ...], *, is_firm: bool) -> Callable[..., Any]:
         """Return the function of a goal as `prepare` does; what raises is neither reported nor caught."""
         solve = self._solving(test, outputs)
-        if not is_firm or test.kind == "event_multiply":
+        if not is_firm:
             return solve
+        every = test.kind == "event_multiply"
         is_timed = test.kind == "check"
         times, seconds = ((_START, _END), _seconds) if is_timed else ((), None)
-        question = PosedGoal(to_logic(test.goal), test.inputs, outputs, {}, (), times, seconds)
+        question = PosedGoal(to_logic(test.goal), test.inputs, outputs, {}, (), times, seconds, every)
         compiled = self.compilation.compile(question)
         if compiled is None:
             return solve
@@ -215,6 +223,9 @@ class Conditions:
         code = Code([f"v{i}" for i in range(len(given))])
         names = dict(zip(given, code.parameters, strict=True))
         text, found = compiled.write(code, names, solve, Code, NEVER_OFF)
+        if every:
+            code(f"return list({text} or ())")
+            return code.function()
         where = {**names, **found}
         code(f"return ({''.join(where[v] + ', ' for v in outputs)}) if {text} else None")
         return code.function()

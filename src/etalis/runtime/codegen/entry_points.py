@@ -79,7 +79,8 @@ class EntryPoints:
         if path is None:
             return None
         if not self._is_in_order:
-            return path.write(RunInput(core.state, general.row, path.records), "run", self._stage(path))
+            held = RunInput(core.state, general.row, path.records, general.changed, general.rest, in_order=False)
+            return path.write(held, "run", self._stage(path))
         watched = path.rules.watched or not path.in_one
         counted = path.rules.traced and path.in_turn
         source = RunInput(

@@ -25,7 +25,7 @@ from etalis.runtime.deadlines.timers import ALARMS, Lane, OwnLane
 from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Made, Numbering, Raw, Reported, State, of_kind
 from etalis.runtime.triggers import find_raised, find_reported
-from etalis.temporal.event import Event, Shown, new_event
+from etalis.temporal.event import Shown, event_of
 
 Names = dict[str, str]
 
@@ -235,7 +235,7 @@ class Heads:
                     raws[place] = raw
                 code(f"{code.constant(self.record.made_as(kind).cells)}.extend({raws[place]})")
         if code.direct is not None:
-            for line in code.direct([f"{code.constant(new_event)}({code.constant(Event)}, {raw})" for raw in raws]):
+            for line in code.direct([f"{code.constant(event_of)}({raw})" for raw in raws]):
                 code(line)
             return
         if len(kinds) == 1 and kinds[0].number in code.kept:

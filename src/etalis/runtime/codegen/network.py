@@ -84,6 +84,10 @@ class Wiring:
         self.shared.update(part.shared)
         self._roots.update(part._roots)
 
+    def root(self, rule: PlannedRule) -> Wired:
+        """Return the entry whose matches become the events of a rule."""
+        return self._roots[rule.number]
+
     def leaving(self, rules: Sequence[PlannedRule]) -> Leaving:
         """Return what leaves with rules: entries that nothing else reads, and readers of entries that stay."""
         numbers, gone, lost = (

@@ -66,10 +66,17 @@ class RuleCode:
         A value is of its type, null, or None where it is not bound; `term` is any value.
         """
         if id(entry) not in self._types:
-            if self._typing is None:
-                self._typing = self.infer()
-            self._types[id(entry)] = self._alike(self._typing.variables(entry.node))
+            self._types[id(entry)] = self._alike(self._typed().variables(entry.node))
         return self._types[id(entry)]
+
+    def kind_types(self, kind: p.Kind) -> tuple[str, ...] | None:
+        """Return the types that the attributes of a kind of events are taken to have; None where nothing is known."""
+        return self._typed().kinds.get(kind)
+
+    def _typed(self) -> Typing:
+        if self._typing is None:
+            self._typing = self.infer()
+        return self._typing
 
     def _alike(self, types: Mapping[str, str]) -> Mapping[str, str]:
         """Return types that equal some: rules that are alike have the same ones."""

@@ -7,8 +7,7 @@ numbered names too. Two rules of one shape give the same text, so that fifty tho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -36,6 +35,27 @@ class CandidateLoop:
     def is_firm(self, *expressions: str) -> bool:
         """Tell whether expressions are the same for all candidates."""
         return all(word in self.firm or _CONSTANT.match(word) for word in words_of(*expressions))
+
+
+class CodeBlock:
+    """Lines below a header, one step further in."""
+
+    __slots__ = ("_code", "_header", "_mark")
+
+    def __init__(self, code: Code, header: str) -> None:
+        self._code = code
+        self._header = header
+        self._mark = 0
+
+    def __enter__(self) -> None:
+        self._code(self._header)
+        self._code.depth += 1
+        self._mark = len(self._code.lines)
+
+    def __exit__(self, *raised: object) -> None:
+        if len(self._code.lines) == self._mark:
+            self._code("pass")
+        self._code.depth -= 1
 
 
 class Code:
@@ -80,16 +100,9 @@ class Code:
         for line in lines:
             self(line)
 
-    @contextmanager
-    def block(self, header: str) -> Iterator[None]:
-        """Add a header and indent what follows."""
-        self(header)
-        self.depth += 1
-        mark = len(self.lines)
-        yield
-        if len(self.lines) == mark:
-            self("pass")
-        self.depth -= 1
+    def block(self, header: str) -> CodeBlock:
+        """Return what adds a header and indents what follows."""
+        return CodeBlock(self, header)
 
     def constant(self, thing: Any) -> str:
         """Return the name under which an object is passed in."""

@@ -17,7 +17,7 @@ from etalis.runtime.revision.retraction import Retractions
 from etalis.runtime.revision.revision import Revision
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import NEVER, show_time
-from etalis.temporal.event import Event, new_event
+from etalis.temporal.event import Event, event_of
 from etalis.temporal.interval import show_moment
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class Disorder:
         """Take an event that was held and is settled; return what it causes."""
         out: list[Any] = []
         self._take_released(row, out)
-        return tuple([new_event(Event, raw) for raw in out])
+        return tuple(map(event_of, out))
 
     def reach(self, end: int, stamp: Stamp | None, out: list[Any]) -> None:
         """Let time reach the moment of a correction, or of an event that is not taken, if that is later."""

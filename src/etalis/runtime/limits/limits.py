@@ -219,6 +219,6 @@ def guarded_run(
                 yield from refuse(first)
                 continue
             several, guard.left = guard.left, 0
-            yield from run(chain((first,), islice(source, several - 1)))
+            yield from run(chain((first,), islice(source, max(several - 1, 0))))  # who made the row may have come, too
 
     return take

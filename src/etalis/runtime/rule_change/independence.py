@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from etalis.language.flags import Settings
 from etalis.language.syntax import Rule
 from etalis.plan import algebra as p
-from etalis.plan.types import Typing
+from etalis.plan.types import Typing, may_hold
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.network import Leaving, PlannedRule, Wired, Wiring, below, heads_after
@@ -45,17 +45,21 @@ class RuleNetwork(Protocol):
     spied: set[p.Kind]
     wiring: Wiring
 
+    def note_matched(self, entries: Sequence[Wired]) -> None:
+        """Mark the parts that are known to have matched by what waits or was made, before that changes."""
+
     def infer_types_of(self, some: Sequence[PlannedRule]) -> Typing:
         """Return the types of what some rules read and make."""
 
 
-def may_come(rules: RuleNetwork, added: Sequence[PlannedRule], part: Wiring) -> bool:
+def may_come(rules: RuleNetwork, added: Sequence[PlannedRule], part: Wiring, typing: Typing) -> bool:
     """Tell whether rules, wired by themselves, may join a rule set without any change to the others."""
     base = rules.compiler.base
     read = {kind for rule in added for kind in p.read_kinds(rule.head.body)}
     return (
         _stays_whole(rules, added, read)
-        and all(rules.heads.makers[rule.head.kind] != 1 for rule in added)
+        and all(_may_be_joined(rules, rule) for rule in lone_makers(rules, added))
+        and _keep_types(rules, added, read, typing)
         and not (base.levels or base.stages)
         and not any(map(_has_order, part.entries))
         and (rules.numbered or not base.tell_apart(part.entries))
@@ -77,17 +81,41 @@ def may_go(rules: RuleNetwork, gone: Sequence[PlannedRule], leaving: Leaving) ->
 def _stays_whole(rules: RuleNetwork, changed: Sequence[PlannedRule], read: set[p.Kind]) -> bool:
     """Tell whether nothing that belongs to all rules together is touched by some that come or go."""
     made = {rule.head.kind for rule in changed}
-    typed = {kind for kind in made & rules.processors.keys() if kind[0] in rules.program.signatures}
     return (
         rules.compiled
         and not rules.settings.corrects
         and rules.log is None
         and not any(rule.head.hidden for rule in changed)
-        and not typed  # of attributes that are not declared nothing is known, whoever makes them
         and made.isdisjoint(read)
         and made.isdisjoint(rules.learned)
         and read.isdisjoint(rules.learned)
         and read.isdisjoint(rules.spied)
+    )
+
+
+def lone_makers(rules: RuleNetwork, added: Sequence[PlannedRule]) -> list[PlannedRule]:
+    """Return the rules that were alone in making a kind of events, which others make that come."""
+    kinds = {rule.head.kind for rule in added if rules.heads.makers[rule.head.kind] == 1}
+    makers = [rule for rule, _ in rules.rules if rule.head.kind in kinds and not rule.head.hidden] if kinds else []
+    own = {rule.number for rule in added}
+    return [rule for rule in makers if rule.number not in own]
+
+
+def _may_be_joined(rules: RuleNetwork, rule: PlannedRule) -> bool:
+    """Tell whether what makes the events of a rule can be written anew, in the place that it has."""
+    root = rules.wiring.root(rule)
+    return rule.head.alarm is None and all(isinstance(each.node, _IN_TEXT) for each in (*below(root), root))
+
+
+def _keep_types(rules: RuleNetwork, added: Sequence[PlannedRule], read: set[p.Kind], typing: Typing) -> bool:
+    """Tell whether what rules read and make is of the types that the code of all others takes it to have.
+
+    Of attributes that are not declared nothing is known, whoever makes them.
+    """
+    base, declared = rules.compiler.base, rules.program.signatures
+    made = [rule.head for rule in added if rule.head.kind[0] in declared and rule.head.kind in rules.processors]
+    return all(typing.kinds.get(kind) == base.kind_types(kind) for kind in read if kind[0] in declared) and all(
+        may_hold(base.kind_types(head.kind), typing.made_types(head)) for head in made
     )
 
 

@@ -12,7 +12,7 @@ from etalis.plan import algebra as p
 from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring, below
 from etalis.runtime.deadlines.unmatched import Unmatched
 from etalis.runtime.deadlines.waiter import Waiter
-from etalis.runtime.rule_change.independence import RuleNetwork, may_come, may_go
+from etalis.runtime.rule_change.independence import RuleNetwork, lone_makers, may_come, may_go
 from etalis.runtime.state import Raw
 
 Change = tuple[p.Kind, Callable[[Raw], None] | None]  # of events, and what offers them to the rules now
@@ -22,12 +22,15 @@ MOST_GONE = 1_000  # entries; after so many, all rules are compiled anew once, w
 
 def insert_apart(rules: RuleNetwork, added: Sequence[PlannedRule]) -> bool:
     """Compile rules that come; tell whether that could be done without the others."""
-    part = Wiring(list(added))
-    if not may_come(rules, added, part):
+    part, typing = Wiring(list(added)), rules.infer_types_of(added)
+    if not may_come(rules, added, part, typing):
         return False
     compiler, heads = rules.compiler, rules.heads
+    joined = [rules.wiring.root(rule) for rule in lone_makers(rules, added)]
+    rules.note_matched(joined)
     heads.makers.update(rule.head.kind for rule in added)
-    compiler.base.add(part, rules.infer_types_of(added))
+    compiler.base.add(part, typing)
+    _write_anew(rules, joined)
     for leaf in part.leaves:
         _offer_by(rules, compiler.add(leaf))
     for rule in added:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise, repeat
+from itertools import chain, pairwise
 from operator import length_hint
 from typing import Any
 
@@ -23,7 +23,7 @@ from etalis.tables.read.rejected_rows import cells_of, undeclared
 from etalis.tables.results.row_ids import RowIds
 from etalis.tables.schema import Part
 from etalis.tables.sorting import ID, ORDER, TAG, Stretch
-from etalis.temporal.event import Event, EventKind, new_event
+from etalis.temporal.event import Event, EventKind, event_of
 from etalis.temporal.interval import MICROSECONDS
 
 CHUNK = 10_000
@@ -232,7 +232,7 @@ class _Pieces:
         if group % 2:
             return list(zip(self.names[codes].tolist(), *values, (end // MICROSECONDS).tolist(), strict=True))
         raws = zip(end.tolist(), start.tolist(), self.kinds[codes].tolist(), *values, strict=True)
-        return list(map(new_event, repeat(Event), raws))
+        return list(map(event_of, raws))
 
     def _values(self, slot: int, places: Any, kind: str = "any") -> list[Any]:
         column = self.columns[slot]

@@ -40,7 +40,7 @@ from etalis.tables.results.output import (
     term_text,
 )
 from etalis.tables.results.row_ids import RowIds
-from etalis.temporal.event import Event, EventKind, new_event
+from etalis.temporal.event import Event, EventKind, event_of
 from etalis.temporal.json_values import to_plain, to_text
 
 Named: TypeAlias = tuple[str, int]
@@ -67,7 +67,7 @@ def encode_made(
 
 def made_events(kind: Named, made: DerivedEvents, labels: Sequence[str]) -> list[Event]:
     """Return derived events one by one."""
-    return [new_event(Event, raw) for raw in made_raws(kind, made, labels)]
+    return [event_of(raw) for raw in made_raws(kind, made, labels)]
 
 
 def made_raws(kind: Named, made: DerivedEvents, labels: Sequence[str]) -> list[tuple[Any, ...]]:

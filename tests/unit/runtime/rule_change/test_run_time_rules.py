@@ -221,3 +221,35 @@ def test_an_error_lists_a_few_of_many_rules() -> None:
         engine.delete_rule("s")
     assert "r000, r001, r002" in str(refused.value)
     assert str(refused.value).endswith("r011 and 988 more")
+
+
+@pytest.mark.parametrize("pattern", ["tick(_, X)", "a(X) where X > 0", "(a(X) seq b(_)) within 10", "a(X) or b(X)"])
+def test_a_second_rule_that_makes_events_changes_the_first_alone(pattern: str) -> None:
+    engine = program(*alerts(*range(10)), f"one rule: found(X) <- {pattern}", "seen(X) <- found(X)")
+    engine.push("a", 1, at=1)
+    engine.push("b", 1, at=2)
+    engine.push("tick", "S0", 1.0, at=2)
+    assert "rule one" not in str(engine.report())
+    with patch.object(RuleSet, "compile", whole):
+        engine.insert_rule("two rule: found(X) <- a(X)")
+        assert shown(engine.push("a", 7, at=3)).count("found(7) [3, 3]") == 1  # whoever makes it, it happens once
+        assert "rule one" not in str(engine.report())
+        engine.delete_rule("one")
+        assert shown(engine.push("a", 8, at=4)) == ["found(8) [4, 4]", "seen(8) [4, 4]"]
+
+
+def test_rules_of_the_declared_types_come_and_go_by_themselves() -> None:
+    engine = program(*alerts(*range(10)), "tick('T', X) <- a(X) where (integer(X), X > 0)", "tick(S, P) <- raw(S, P)")
+    with patch.object(RuleSet, "compile", whole):
+        engine.insert_rule("more rule: tick('S3', X) <- b(X)")
+        assert shown(engine.push("b", 950.0, at=1)) == ["tick('S3', 950.0) [1, 1]", "alert3(950.0) [1, 1]"]
+        engine.delete_rule("more")
+        assert engine.push("b", 950.0, at=2) == ()
+
+
+def test_a_rule_of_other_types_than_those_declared_changes_its_readers() -> None:
+    engine = program(*alerts(*range(10)))
+    engine.insert_rule("tick('S3', X) <- raw(X)")
+    assert shown(engine.push("raw", "much", at=1)) == ["tick('S3', much) [1, 1]"]
+    assert len(engine.errors) == 1
+    assert shown(engine.push("raw", 950, at=2)) == ["tick('S3', 950) [2, 2]", "alert3(950) [2, 2]"]

@@ -119,8 +119,8 @@ class RunInput:
     given = "given"
 
     def __init__(
-        self, state: State, general: Callable[[Any], Any], records: NamedReader, changed: list[bool] | None = None,
-        rest: Callable[[Any], Any] | None = None, *, watched: bool = False, counted: bool = False,
+        self, state: State, general: Callable[[Any], Any], records: NamedReader, changed: list[bool],
+        rest: Callable[[Any], Any], *, in_order: bool = True, watched: bool = False, counted: bool = False,
     ) -> None:  # fmt: skip
         self.code = Code(["rows"])
         self.code.long_running = True
@@ -131,7 +131,7 @@ class RunInput:
         self.kept = f"{self.code.constant(state)}.clock"
         self.clock = self.kept if watched else "clock"
         self.count = f"{self.code.constant(state)}.number" if counted and not watched else None
-        self.in_order = changed is not None
+        self.in_order = in_order
         self.several = False
         self.changed, self.rest = changed, rest
 
@@ -139,15 +139,23 @@ class RunInput:
     def events(self, arities: list[int], other: Other | None) -> Iterator[None]:
         """Begin what is done with every row; `other` writes what is done with one of another number of attributes."""
         code = self.code
-        code.add(["rows = iter(rows)", *(["visited = []"] if self.in_order else []), *self.enter])
+        code.add(
+            [
+                "rows = iter(rows)",
+                *([f"visited = [*{code.constant(self.changed)}]"] if self.in_order else []),
+                *self.enter,
+            ]
+        )
         code.add([f"{self.clock} = {self.kept}"] if self.in_order else [])
         code.add([f"number = {self.count}"] if self.count else [])
         self.several = len(arities) > 1
         with code.block("try:"), code.block("for given in rows:"):
+            again = self._hand_over(f"{code.constant(chain)}((given,), rows)")
             if self.in_order:
                 with code.block("if visited:"):
-                    again = f"{code.constant(chain)}((given,), rows)"
-                    code.add(["visited.clear()", *self._catch_up(), *self._hand_over(again)])
+                    code.add(["visited.clear()", *self._catch_up(), *again])
+            else:
+                code.add(again)
             self._read(arities, other)
             yield
             if self.in_order:

@@ -22,7 +22,7 @@ from etalis.runtime.deadlines.timers import ALARMS, STAGE, OwnLane
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import NEVER, Raw, sort_round
-from etalis.temporal.event import Event, new_event
+from etalis.temporal.event import event_of
 
 MOST_OWNERS = 8  # whose code stands in one loop
 NOTHING = (NEVER, 0, 0, None, (), None)  # what is due where nothing is
@@ -86,7 +86,7 @@ class Lapse:
         with code.block("if not found:"):
             code("return ()")
         with code.block("if len(found) == 1:"):
-            code(f"return ({code.constant(new_event)}({code.constant(Event)}, found[0]),)")
+            code(f"return ({code.constant(event_of)}(found[0]),)")
         self._write_end_of_step()
         code(f"return {self.reported}")
         return self.compiler.base.finish(code, "lapse")

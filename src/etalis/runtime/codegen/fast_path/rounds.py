@@ -23,7 +23,7 @@ from etalis.runtime.codegen.fast_path.ways import ways
 from etalis.runtime.codegen.network import PlannedRule
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.state import MOST_ROUNDS, HeadKind, Raw, sort_round
-from etalis.temporal.event import Event, new_event
+from etalis.temporal.event import event_of
 
 if TYPE_CHECKING:
     from etalis.runtime.run_loop import RunLoop
@@ -377,7 +377,7 @@ def _together(output: MatchOutput, step: Reached) -> str:
 def _match(output: MatchOutput, raw: str) -> str:
     """Return the match that an event is."""
     code = output.code
-    return f"{code.constant(new_event)}({code.constant(Event)}, {raw})"
+    return f"{code.constant(event_of)}({raw})"
 
 
 def _key(head: HeadKind) -> Kind:
