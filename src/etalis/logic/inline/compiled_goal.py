@@ -113,7 +113,7 @@ class CompiledGoal:
             text = functions.named(value, code, local)
             if not (value.startswith("_v") and value.isidentifier()):
                 here = code.fresh("n")
-                puts.append(f"[{here} := {text}]")
+                puts.append(f"(({here} := {text}) is not None or True)")
                 text = here
             where[name] = text
         return where, f"({' and '.join(puts)})" if puts else "True"

@@ -197,7 +197,7 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int, as
     Where nothing is consumed, groups may stay lists when one is left, which more will join.
     """
     popleft, get, pop = fifo.popleft, store.get, store.pop
-    alone = True  # whether groups are of one instance, as most are: they are found and dropped by one look-up
+    alone = 2 * len(store) > len(fifo)  # most groups are of one instance, which one look-up finds and drops
     for _ in range(min(most, len(fifo))):
         first = popleft()
         end, key = first
@@ -214,7 +214,6 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int, as
         if type(group) is tuple:
             if group[-1] < limit:
                 del store[key]
-                alone = True
         elif isinstance(group, Newest):
             if group.items[-1][-1] < limit:
                 del store[key]

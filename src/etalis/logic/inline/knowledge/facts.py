@@ -65,8 +65,6 @@ def find_facts(predicate: Predicate, positions: tuple[int, ...], budget: Budget)
         if found.__class__ is int:
             return () if found in died else (rows[found],)
         admit(len(found))
-        if not died:
-            return list(map(rows.__getitem__, found))
         return [rows[number] for number in found if number not in died]
 
     return find

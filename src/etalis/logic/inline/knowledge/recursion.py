@@ -9,7 +9,7 @@ declined. So is a predicate of which any part would be left to the solver.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -57,8 +57,7 @@ class RecursiveGoal:
         self.run: Callable[[Any], Rows] | None = None
         self.kept: dict[Any, tuple[Rows, int]] = {}
         self.entered: list[FactsByKey] | None = None  # one of these finds something, or there is no solution
-        self.index: Container[Any] | None = None  # what the first of them finds something for,
-        self.others: Sequence[Container[Any]] = ()  # and the others
+        self.indexes: list[Container[Any]] | None = None  # what they find something for
         self.call = self._calling()
 
     def _calling(self) -> Callable[[Any], Rows]:
@@ -67,8 +66,8 @@ class RecursiveGoal:
         nothing: Rows = []
 
         def call(key: Any) -> Rows:
-            if self.index is not None and key not in self.index:
-                for index in self.others:
+            if self.indexes is not None:
+                for index in self.indexes:
                     if key in index:
                         break
                 else:
@@ -94,13 +93,12 @@ class RecursiveGoal:
     def begin(self) -> None:
         """Forget what was kept, and look where something may be found now."""
         self.kept.clear()
-        self.index = None
+        self.indexes = None
         if self.entered is not None:
             relations = [search.predicate.relation for search in self.entered]
             if None not in relations:
                 found = zip(relations, self.entered, strict=True)
-                indexes = [relation.index(search.positions) for relation, search in found if relation is not None]
-                self.index, self.others = (indexes[0], indexes[1:]) if indexes else ((), ())
+                self.indexes = [relation.index(search.positions) for relation, search in found if relation is not None]
 
     def define(self, function: Callable[..., Rows]) -> None:
         """Take the function of the known arguments that the steps are written as."""
