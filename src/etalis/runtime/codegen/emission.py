@@ -21,8 +21,14 @@ def multiplies_leaf(entry: Wired) -> bool:
 
 
 def completes_several(node: p.Node) -> bool:
-    """Tell whether one event may complete several matches of an operator that is no join."""
-    return isinstance(node, p.Repetition) or (isinstance(node, p.Fold) and node.opener is not None)
+    """Tell whether one event may complete several matches of an operator, none of which is the only one of its rule."""
+    match node:
+        case p.Repetition():
+            return True
+        case p.Fold(opener=part) | p.Join(alone=part):
+            return part is not None
+        case _:
+            return False
 
 
 class Emission:
@@ -43,15 +49,15 @@ class Emission:
 
     def multiplied(self, code: Code, entry: Wired, passing: Passing, names: Names, t1: str, t2: str) -> None:
         """Write the loop over the solutions of a condition that multiplies, the actions, and the handing on."""
-        rounds = code.rounds
+        around = code.rounds, code.kept
         if completes_several(entry.node):
-            code.rounds = None  # a list for what follows would be begun anew for each
+            code.rounds, code.kept = None, {}  # a list, or a name for the only match, would be begun anew for each
         plain = code.loop is None and code.collects is None and not passing.actions
         if plain and passing.loops and self.base.heads.may_gather(entry):
             self._gathered(code, entry, passing, names, t1, t2)
         else:
             self._one_by_one(code, entry, passing, names, t1, t2)
-        code.rounds = rounds
+        code.rounds, code.kept = around
 
     def _gathered(self, code: Code, entry: Wired, passing: Passing, names: Names, t1: str, t2: str) -> None:
         """Make the events of all solutions in one pass; then see which are new, and put them in order."""
