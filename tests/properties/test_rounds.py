@@ -20,6 +20,10 @@ SOURCES = (
     "b(X, Y) <- a(X, _) seq a(Y, _).",
     "b(X, Y) <- (a(X, Z) seq a(Y, Z)) within 3 where X < Y.",
     "b(X, Y) <- a(X, _) and a(_, Y).",
+    "b(X, Y) <- (a(X, _) seq a(_, 1) seq a(Y, _)) within 6.",
+    "b(X, Z) <- a(X, Y) seq (a(Y, _) seq a(Z, _)) where X =< Z.",
+    "b(X, Y) <- ((a(X, _) where X < 2) seq a(1, Y)) cnot a(_, X).",
+    "b(X, Y) <- (a(X, 0) seq a(X, Y)) cnot z(X, Y).",
 )
 LAST = (
     "c(X, Z) <- b(X, Y) meets b(Y, Z).",

@@ -40,6 +40,40 @@ def meet(left: p.Node, right: p.Node) -> bool:
     return not count_leaves(left).keys().isdisjoint(count_leaves(right))
 
 
+def ends_first(node: p.Node) -> bool:
+    """Tell whether an event that may come to both sides of an operator is to be offered to the right one first.
+
+    It is where it cannot follow itself, and what comes to either side does so as soon as the event is offered, with
+    nothing reported on the way: the newest that waits is then one that was there before. No such part is shared without
+    the whole (`may_share`), so that the order of the leaves is the rule's own.
+    """
+    match node:
+        case p.Join(left=left, right=right, tests=tests) if node.policy.keep == "newest" and _follows(node):
+            plain = all(isinstance(t, p.Window | p.Prefilter | p.GoalTest | p.Absent) for t in tests)
+            both = count_leaves(left).keys() & count_leaves(right).keys()
+            apart = all(both.isdisjoint(count_leaves(absent)) for absent in p.negated(node))
+            return plain and bool(both) and apart and _comes_at_once(left) and _comes_at_once(right)
+    return False
+
+
+def _follows(join: p.Join) -> bool:
+    return join.alone is None and join.relation.sequential and ("a2", "<", "b1") in join.relation.comparisons
+
+
+def _comes_at_once(node: p.Node) -> bool:
+    """Tell whether all matches of a part come as its last event is offered, and nothing is reported on the way."""
+    match node:
+        case p.Source():
+            return True
+        case p.Filter(child=child):
+            sides: tuple[p.Node, ...] = (child,)
+        case p.Join(left=left, right=right) if _follows(node):
+            sides = left, right
+        case _:
+            return False
+    return all(isinstance(t, p.Window | p.Prefilter) for t in p.tests(node)) and all(map(_comes_at_once, sides))
+
+
 def may_share(node: p.Node, listened: Listened) -> bool:
     """Tell whether all leaves of the rule that listen to this part's events are in this part."""
     if any(isinstance(part, p.Tick) for part in p.walk(node)):

@@ -64,7 +64,7 @@ class Judge:
         vague: frozenset[str] = frozenset(), own: OwnJudges | None = None, facts: ChangingFacts | None = None,
     ) -> None:  # fmt: skip
         self.test = test
-        self.then = None if facts is None else facts.then(test.goal)
+        self.replayed = None if facts is None else facts.replayed(test.goal)
         self.own = own
         asked = told(test, wanted, conditions.solver.database.overrides)
         loose = () if takes_unbound(test.goal, test.inputs) else tuple(v for v in test.inputs if v in vague)
@@ -72,7 +72,9 @@ class Judge:
         self.types = types
         self.conditions = conditions
         self.key = (rule, "condition", print_term(test.goal))
-        self._asking = asking(self.then, conditions, lambda own: own.ask(test, self.outputs, rule, is_firm=not loose))
+        self._asking = asking(
+            self.replayed, conditions, lambda own: own.ask(test, self.outputs, rule, is_firm=not loose)
+        )
         self.steps = None if vague else find_steps(test, self.outputs, types, conditions, facts)
 
     @cached_property
@@ -205,7 +207,7 @@ class Judge:
 
         From the first error on, matches are asked one by one: each reports its error, as in the engine.
         """
-        given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check", then=self.then)
+        given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check", replayed=self.replayed)
         first, group = distinct(given, len(rows))
         answers: list[Any] = []
         for values in tuples_of(given, first):

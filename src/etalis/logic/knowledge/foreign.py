@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from etalis.data.values import Struct, to_value
 from etalis.errors import EtalisError, Problem, ProgramError
@@ -111,8 +111,7 @@ class Function:
         raise LogicError(("error", ("python_error", self.name), text), "E501", text)
 
 
-@dataclass(frozen=True, slots=True)
-class NotedCall:
+class NotedCall(NamedTuple):
     """A call of a function, and what came of it."""
 
     function: Function

@@ -161,8 +161,8 @@ class Absences:
             return self._not_judged(code, entry, place, test, key, bounds, names)
         if isinstance(blockers, Blockers) and code.loop is not None and code.loop.is_firm(key, bounds[1]):
             latest = self._write_latest(code, code.loop.before, blockers, key, bounds[1])
-            if bounds[0] == code.loop.end and not code.loop.asks:
-                code.loop.floor = latest
+            if test.kind != "before" and not code.loop.is_firm(bounds[0]) and not code.loop.asks:
+                code.loop.floor = latest  # what ends before the blocker began has begun before it
             return f"{latest} <= {bounds[0]}"
         return f"not {code.constant(blockers)}.hit({key}, {', '.join(bounds)})"
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
-from etalis.plan.sharing import Listened, count_leaves, shape_of
+from etalis.plan.sharing import Listened, count_leaves, ends_first, shape_of
 
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
@@ -143,9 +143,13 @@ class Wiring:
             self.shared[key] = (entry, names)
         else:
             entry = self._new(node, _key_under(reader, rule, path), reader)
+        leaves = [len(self.leaves)]
         for place, child in enumerate(p.children(node)):
             positive = WiredReader("input", entry, place, NO_NAMES)
             entry.inputs = (*entry.inputs, self._wire(child, rule, (*path, place), positive, listened))
+            leaves.append(len(self.leaves))
+        if ends_first(node):
+            self.leaves[leaves[0] :] = [*self.leaves[leaves[1] :], *self.leaves[leaves[0] : leaves[1]]]
         for place, child in enumerate(p.negated(node)):
             negative = WiredReader("negated", entry, place, NO_NAMES)
             entry.negated = (*entry.negated, self._wire(child, rule, (*path, -1 - place), negative, listened))
@@ -222,12 +226,6 @@ def heads_after(entries: Sequence[Wired]) -> list[PlannedRule]:
                 seen.add(id(reader.target))
                 waiting.append(reader.target)
     return found
-
-
-def names_read(reader: WiredReader, exports: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield (name in the entry, name for the reader) of the exported variables."""
-    for name in exports:
-        yield name, reader.renames.get(name, name)
 
 
 def may_double(child: Wired, union: Wired, *, joint: bool) -> bool:

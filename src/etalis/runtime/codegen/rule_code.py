@@ -12,7 +12,7 @@ from typing import Any
 from etalis.language.attributes import Signature
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
-from etalis.plan.sharing import meet
+from etalis.plan.sharing import ends_first, meet
 from etalis.plan.types import Typing
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.heads import Heads
@@ -108,11 +108,11 @@ class RuleCode:
         return log
 
     def meets_itself(self, entry: Wired) -> bool:
-        """Tell whether one event may come to both sides of an operator that keeps the newest (definition 12.14)."""
+        """Tell whether an event may replace its own partner, where an operator keeps the newest (definition 12.14)."""
         node = entry.node
         if not isinstance(node, p.Join | p.Repetition) or node.policy.keep != "newest" or len(entry.inputs) < 2:
             return False
-        return self.joint or meet(*p.children(node))
+        return self.joint or (meet(*p.children(node)) and not ends_first(node))
 
     def reads_numbers(self) -> bool:
         """Tell whether anything asks which event is being offered."""

@@ -21,7 +21,7 @@ from etalis.errors import Problem, SnapshotError
 from etalis.runtime.snapshot.cells import Find, Number, damaged, read_column, write_column
 
 MAGIC = b"ETALISSN"
-VERSION = 5
+VERSION = 6
 _HEAD = Layout("<8sI32sQ")  # magic, version, checksum, length of the rest
 _LENGTH = Layout("<I")
 

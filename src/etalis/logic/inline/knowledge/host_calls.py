@@ -38,6 +38,8 @@ def calling(function: Function) -> Callable[..., Any]:
 
 
 def _truth(found: Any) -> bool:
+    if found is True or found is False:
+        return found
     truth = True if found is None else truth_of(found)
     if truth is None:
         raise DeclineError
