@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,9 +100,9 @@ def distinct(given: Sequence[Column], count: int) -> tuple[Integers, Integers]:
     return known.first, known.group
 
 
-def tuples_of(given: Sequence[Column], rows: Integers) -> list[tuple[Value, ...]]:
-    """Return the values of some rows."""
-    return list(zip(*(column.take(rows).values() for column in given), strict=True)) or [()] * len(rows)
+def tuples_of(given: Sequence[Column], rows: Integers) -> Iterator[tuple[Value, ...]]:
+    """Yield the values of some rows, one after the other: many at a time are a burden to the collector of cycles."""
+    return zip(*(column.take(rows).values() for column in given), strict=True) if given else repeat((), len(rows))
 
 
 def narrowed(values: Sequence[Value]) -> Column:

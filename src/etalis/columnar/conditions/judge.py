@@ -209,13 +209,12 @@ class Judge:
         """
         given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check", replayed=self.replayed)
         first, group = distinct(given, len(rows))
-        tuples = tuples_of(given, first)
         answers: list[Any] = []
-        for values in tuples:
+        for values in tuples_of(given, first):
             before = self.conditions.reports
             answers.append(self.ask(*values))
             if self.conditions.reports > before:
-                return self._one_by_one(answers, tuples, group, int(first[len(answers) - 1]))
+                return self._one_by_one(answers, list(tuples_of(given, first)), group, int(first[len(answers) - 1]))
         return answers, group, len(rows)
 
     def _one_by_one(
