@@ -64,7 +64,7 @@ class Judge:
         vague: frozenset[str] = frozenset(), own: OwnJudges | None = None, facts: ChangingFacts | None = None,
     ) -> None:  # fmt: skip
         self.test = test
-        self.then = None if facts is None else facts.then(test.goal)
+        self.replayed = None if facts is None else facts.replayed(test.goal)
         self.own = own
         asked = told(test, wanted, conditions.solver.database.overrides)
         loose = () if takes_unbound(test.goal, test.inputs) else tuple(v for v in test.inputs if v in vague)
@@ -72,7 +72,9 @@ class Judge:
         self.types = types
         self.conditions = conditions
         self.key = (rule, "condition", print_term(test.goal))
-        self._asking = asking(self.then, conditions, lambda own: own.ask(test, self.outputs, rule, is_firm=not loose))
+        self._asking = asking(
+            self.replayed, conditions, lambda own: own.ask(test, self.outputs, rule, is_firm=not loose)
+        )
         self.steps = None if vague else find_steps(test, self.outputs, types, conditions, facts)
 
     @cached_property
@@ -205,15 +207,14 @@ class Judge:
 
         From the first error on, matches are asked one by one: each reports its error, as in the engine.
         """
-        given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check", then=self.then)
+        given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check", replayed=self.replayed)
         first, group = distinct(given, len(rows))
-        tuples = tuples_of(given, first)
         answers: list[Any] = []
-        for values in tuples:
+        for values in tuples_of(given, first):
             before = self.conditions.reports
             answers.append(self.ask(*values))
             if self.conditions.reports > before:
-                return self._one_by_one(answers, tuples, group, int(first[len(answers) - 1]))
+                return self._one_by_one(answers, list(tuples_of(given, first)), group, int(first[len(answers) - 1]))
         return answers, group, len(rows)
 
     def _one_by_one(
