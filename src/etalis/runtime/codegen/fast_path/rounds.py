@@ -125,13 +125,15 @@ class Rounds:
     def _arrive(self, output: MatchOutput, arrivals: Sequence[Arrival], step: Reached) -> None:
         """Write that the events of a round are offered to their leaves, then what becomes of what they make."""
         code, top, kinds = output.code, len(output.code.lines), [arrival.kind for arrival in arrivals]
+        may_end = not isinstance(output, FollowOutput) and all(map(self.events.gathers, kinds))
         once = self._kept_rules(kinds)
+        if may_end and not all(once.values()):  # lists of what is reported, several of a rule
+            once = {}
         rules = list(once)
         kept = [code.fresh("m") for _ in rules]
         code.kept = {rule.number: name for rule, name in zip(rules, kept, strict=True)}
         code.repeated = {rule.number for rule in rules if not once[rule]}
-        is_last = not kept and not isinstance(output, FollowOutput) and all(map(self.events.gathers, kinds))
-        code.rounds, code.queues = ([] if is_last else None), False
+        code.rounds, code.queues = ([] if may_end and not kept else None), False
         for arrival in arrivals:
             self._offer(code, arrival)
         gathered, code.rounds, code.kept = code.rounds or [], None, {}
