@@ -6,10 +6,13 @@ import math
 import random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import etalis
+from etalis.columnar.data.columns import Column, from_values, numbers_of
+from etalis.data.values import Struct, real
 from etalis.errors import ConditionError
 from etalis.temporal.event import Event
 
@@ -60,3 +63,64 @@ def test_values_have_the_same_bits(value: str) -> None:
     x, v, n = (pa.array(column) for column in zip(*given, strict=True))
     found = program.detect(pa.table({"at": list(range(len(given))), "x": x, "v": v, "n": n}), event="a")
     assert found["D"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "far(X, V, D)", "far(X, V, D), D > 0.5", "N > 1, far(X, V, D)", "far(X, V, D), other(D)",
+        "\\+ other(X), far(V, X, D)",
+        "findall(Y, part(N, Y), L), length(L, D)", "parts(N, L), member(M, L), \\+ far(M, X, M), length(L, D)",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("operator", ["where", "event_multiply"])
+def test_questions(condition: str, operator: str) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def far(a: Any, b: Any) -> Any:
+        asked.append((type(a), a, type(b), b))
+        return None if a == b else abs(a - b) / (a + b)  # which raises at times
+
+    def other(a: Any) -> bool:
+        return bool(1 / a > 3)
+
+    program = etalis.compile(
+        f":- event(a(x: float, v: float, n: int)). m(D) <- a(X, V, N) {operator} ({condition}). "
+        "part(1, a). part(1, b). part(2, c). parts(1, [1, 0.5, 2.0]). parts(2, [a]). parts(0, []). parts(2, [-1.0]).",
+        register={"far": far, "other": other},
+    )
+    given = [(x, v, n) for x, v, n in rows() if None not in (x, v, n)] * 2
+    reported: tuple[list[ConditionError], list[ConditionError]] = ([], [])
+    engine = program.engine(on_error=reported[0].append)
+    expected = [(str(m.args[0]), m.end) for at, row in enumerate(given) for m in engine.push("a", *row, at=at)]
+    by_engine, asked = set(asked), []
+    x, v, n = (pa.array(column) for column in zip(*given, strict=True))
+    table = pa.table({"at": list(range(len(given))), "x": x, "v": v, "n": n})
+    assert program.explain(table, event="a") == "over columns: rule 1"
+    found = program.detect(table, event="a", on_error=reported[1].append)
+    given_back = zip(map(str, found["D"].to_pylist()), found["end"].to_pylist(), strict=True)
+    assert sorted(given_back) == sorted(expected)
+    assert sorted(map(str, reported[0])) == sorted(map(str, reported[1]))
+    assert set(asked) == by_engine
+
+
+def test_floats_as_the_language_has_them() -> None:
+    numbers = [0.0, -0.0, 1.0, -2.0, 0.5, math.inf, -math.inf, 1e300, 5e-324, float(1 << 53), 0.1]
+    found = Column("float", np.array(numbers), None, np.array([False] * 10 + [True])).values()
+    expected = [real(number) for number in numbers[:-1]] + ["null"]
+    assert list(map(repr, found)) == list(map(repr, expected))
+    assert list(map(type, found)) == list(map(type, expected))
+
+
+@pytest.mark.parametrize("again", [1, 2, 5])
+def test_terms_of_a_key(again: int) -> None:
+    terms: list[Any] = [(1, 2), (real(1.0), 2), 1, real(1.0), "x", (), Struct("f", ((1, 2),)), 1 << 70]
+    own = [*terms, tuple(iter(terms[0]))] * again  # with another object of the same value
+    other = [(1, 2), "x", real(1.0), 3]
+    left, right = numbers_of([from_values(own, "term"), from_values(other, "term")])
+    pairs = [
+        (a, b, i, j)
+        for a, i in zip(own, left[0], strict=True)
+        for b, j in zip([*own, *other], [*left[0], *right[0]], strict=True)
+    ]
+    assert all((a == b and type(a) is type(b)) == (i == j) for a, b, i, j in pairs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,13 +48,7 @@ class Asked:
         """Return the solutions of rows."""
         given = given_values(rows, self.reads, is_timed=self.is_timed, then=self.then)
         first, group = distinct(given, len(rows))
-        answers: list[Sequence[tuple[Value, ...]]] = []
-        raising: list[int] = []
-        for number, values in enumerate(tuples_of(given, first)):
-            answer = self._answer(values)
-            if answer is None:
-                raising.append(number)
-            answers.append(answer or ())
+        answers, raising = self._answers(tuples_of(given, first))
         doubt = np.isin(group, raising) if raising else None
         counts = np.array([len(answer) for answer in answers], np.int64)
         mine = counts[group]
@@ -67,14 +61,37 @@ class Asked:
         columns = {name: narrowed([each[i] for each in found]) for i, name in enumerate(self.makes)}
         return Found(kept, ColumnBlock(columns, places_of(counts, group)), doubt)
 
-    def _answer(self, values: tuple[Value, ...]) -> Sequence[tuple[Value, ...]] | None:
-        """Return the solutions; None where one raises, or leaves something open."""
-        try:
-            found = self.solve(*values)
-        except EtalisError:
-            return None
-        several = found if self.multiplies else () if found is None else (found,)
-        return None if any(None in each for each in several) else several
+    def _answers(self, tuples: Sequence[tuple[Value, ...]]) -> tuple[list[Sequence[tuple[Value, ...]]], list[int]]:
+        """Return the solutions of each question, and for which of them one raises, or leaves something open."""
+        found: list[Any] = []
+        raising: list[int] = []
+        questions = iter(tuples)
+        while ask_each(self.solve, questions, found) is not None:
+            raising.append(len(found))
+            found.append(None)
+        answers = [each or () for each in found] if self.multiplies else several(found)
+        if self.makes:
+            for number in [i for i, each in enumerate(answers) if any(None in solution for solution in each)]:
+                raising.append(number)
+                answers[number] = ()
+        return answers, raising
+
+
+def ask_each(
+    solve: Callable[..., Any], questions: Iterator[tuple[Value, ...]], answers: list[Any]
+) -> EtalisError | None:
+    """Ask one question after the other, and add the answers; stop at one that raises, and return what that is."""
+    try:
+        for values in questions:
+            answers.append(solve(*values))
+    except EtalisError as error:
+        return error
+    return None
+
+
+def several(answers: Sequence[tuple[Value, ...] | None]) -> list[tuple[tuple[Value, ...], ...]]:
+    """Return the solutions of goals that have one at most."""
+    return [() if answer is None else (answer,) for answer in answers]
 
 
 def given_values(

@@ -67,7 +67,7 @@ class Column:
             case "term":
                 return self.data.tolist()  # type: ignore[no-any-return]
             case "float":
-                found = [real(x) for x in self.data.tolist()]
+                found = _reals(self.data)
             case "number":
                 assert self.whole is not None
                 return [int(x) if w else real(x) for x, w in zip(self.data.tolist(), self.whole.tolist(), strict=True)]
@@ -93,6 +93,14 @@ class Column:
         if self.type == "string":
             return pa.DictionaryArray.from_arrays(pa.array(self.data, pa.int32()), self.texts)
         return pa.array(self.data, mask=self.absent)
+
+
+def _reals(data: Any) -> list[Value]:
+    """Return floats as the language has them."""
+    found: list[Value] = data.tolist()
+    for place in np.flatnonzero(np.floor(data) == data).tolist():
+        found[place] = real(found[place])
+    return found
 
 
 def at(data: Any, rows: Integers) -> Any:
@@ -322,7 +330,17 @@ def numbers_of(columns: Sequence[Column]) -> list[list[Integers]]:
 def _term_numbers(columns: Sequence[Column]) -> list[list[Integers]]:
     """Return a number for each value, the same for equal ones."""
     known: dict[Value, int] = {}
-    return [[np.array([known.setdefault(x, len(known)) for x in column.values()], np.int64)] for column in columns]
+    return [[_numbered(column, known)] for column in columns]
+
+
+def _numbered(column: Column, known: dict[Value, int]) -> Integers:
+    """Return a number for each value; an object that occurs again, such as an argument of a fact, is compared once."""
+    values = column.values()
+    objects = dict(zip(map(id, values), values, strict=True)) if column.type == "term" else {}
+    if not len(values) // 2 >= len(objects) > 0:
+        return np.array([known.setdefault(x, len(known)) for x in values], np.int64)
+    numbers = {address: known.setdefault(x, len(known)) for address, x in objects.items()}
+    return np.fromiter(map(numbers.__getitem__, map(id, values)), np.int64, len(values))
 
 
 def ranks(column: Column) -> Integers:
