@@ -7,6 +7,7 @@ connected by events go together: all over columns, or all event at a time.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -70,7 +71,7 @@ def find_components(heads: Sequence[p.Head], types: Typing, is_short: bool, lear
     parts: dict[Kind, list[int]] = {}
     for number, kind in enumerate(made):
         parts.setdefault(find(kind), []).append(number)
-    return [_component(numbers, heads, types, is_short, learning) for numbers in parts.values()]
+    return [_component(numbers, heads, makers, types, is_short, learning) for numbers in parts.values()]
 
 
 def has_no_duration(node: p.Node, made: Collection[Kind]) -> bool:
@@ -82,12 +83,14 @@ def has_no_duration(node: p.Node, made: Collection[Kind]) -> bool:
 
 
 def _component(
-    numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, is_short: bool, learning: Learning
-) -> RuleGroup:
+    numbers: Sequence[int], heads: Sequence[p.Head], made: AbstractSet[Kind], types: Typing, is_short: bool,
+    learning: Learning,
+) -> RuleGroup:  # fmt: skip
     reasons = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _obstacles(heads[i], types)]
     mine = [heads[i] for i in numbers]
     reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _alarm(head, mine, types)]
-    reasons += [f"rule {head.label}: {reason}" for head in mine for reason in learning_obstacles(head, heads, learning)]
+    for head in mine:
+        reasons += [f"rule {head.label}: {reason}" for reason in learning_obstacles(head, heads, made, learning)]
     if in_order(mine, UNTAUGHT) is None:
         reasons += [f"rule {head.label}: {reason}" for head, reason in recursive_obstacles(mine, learning)]
         more = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _recursive_obstacles(heads[i], types)]

@@ -8,6 +8,7 @@ rules, the order is not told by turns; so who asks for facts that such events ch
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -113,7 +114,7 @@ def _goals(node: p.Node) -> Iterator[Term]:
                 pass
 
 
-def whole_program(program: CompiledProgram, learning: Learning, types: Typing) -> Iterator[str]:
+def program_obstacles(program: CompiledProgram, learning: Learning, types: Typing) -> Iterator[str]:
     """Yield what keeps all rules of a program whose events change facts from columns."""
     if not learning.changes:
         return
@@ -126,15 +127,17 @@ def whole_program(program: CompiledProgram, learning: Learning, types: Typing) -
             yield f"events change facts, and an attribute of {name}/{arity} has no flat type"
 
 
-def find_obstacles(head: p.Head, heads: Sequence[p.Head], learning: Learning) -> Iterator[str]:
-    """Yield what keeps a rule that asks for facts that events change from columns."""
+def find_obstacles(
+    head: p.Head, heads: Sequence[p.Head], made: AbstractSet[Kind], learning: Learning
+) -> Iterator[str]:  # fmt: skip
+    """Yield what keeps a rule that asks for facts that events change from columns; `made` are events of all rules."""
     if not learning.asked_by(head):
         return
-    made = {other.kind for other in heads}
-    if learning.needs(head) & made and made.intersection(p.read_kinds(head.body)):
-        yield "rules change facts that it asks for, and make events that it reads"
-    if learning.needs(head) & made and any(h.alarm is not None and alarm_delay(h.alarm) is None for h in heads):
-        yield "rules change facts that it asks for, and alarms are set for times that matches tell"
+    if not made.isdisjoint(learning.needs(head)):
+        if not made.isdisjoint(p.read_kinds(head.body)):
+            yield "rules change facts that it asks for, and make events that it reads"
+        if any(other.alarm is not None and alarm_delay(other.alarm) is None for other in heads):
+            yield "rules change facts that it asks for, and alarms are set for times that matches tell"
     for node in p.walk(head.body):
         tests = [test for test in p.tests(node) if isinstance(test, p.GoalTest) and learning.asked(test.goal)]
         if any(isinstance(test, p.Prefilter) and learning.asked(test.goal) for test in p.tests(node)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from etalis.columnar.clock import MOST_ROUNDS
 from etalis.columnar.eligibility import RuleGroup, find_components, flat_types, in_order
 from etalis.columnar.families.family import Family, find_families
-from etalis.columnar.learning import UNTAUGHT, Learning, whole_program
+from etalis.columnar.learning import UNTAUGHT, Learning, program_obstacles
 from etalis.columnar.operators.isolation import isolate
 from etalis.columnar.row_numbers import MOST_LEAVES, count_leaves, find_untold, number_rows
 from etalis.columnar.row_rules import readers_of
@@ -89,7 +89,7 @@ def _decide(
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
     answers = Answers(database, learned=learning.types(received, {head.kind for head in heads}, database))
     types = flat_types(infer_types(heads, received, declared, answers, "string"))
-    whole = (*_whole_program(program, heads), *whole_program(program, learning, types))
+    whole = (*_whole_program(program, heads), *program_obstacles(program, learning, types))
     if whole:
         return Routing(heads, (), tuple(range(len(heads))), whole, types)
     parts = find_components(heads, types, program.settings.max_derivations < MOST_ROUNDS, learning)

@@ -180,13 +180,12 @@ class RuleSet:
 
     def _find_numbered(self) -> frozenset[int]:
         """Return the rules of reactions whose matches are told from equal ones: by their keys outside, or in waits."""
-        outline = Outline(self.program.tree)
         if not self.program.reactions:
             return frozenset()
         if self.settings.corrects:  # what is done for a match must be found again
             return frozenset(planned.number for planned, _ in self.rules if planned.head.hidden)
         hidden = [planned.number for planned, _ in self.rules if planned.head.hidden]
-        pairs = zip(hidden, self.program.reactions, strict=True)
+        outline, pairs = Outline(self.program.tree), zip(hidden, self.program.reactions, strict=True)
         return frozenset(
             n for n, reaction in pairs
             if begins_to_wait(reaction) or any(has_effects(a, outline) for a in actions_of(reaction))
@@ -216,9 +215,8 @@ class RuleSet:
 
     def pair(self, rule: Rule, head: p.Head, shares: bool) -> Pair:
         """Number a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
-        lives = self.lives
         self.numbers += 1
-        lives[self.numbers] = self.life(rule, self.state.now, head.label, self.state.number)
+        self.lives[self.numbers] = self.life(rule, self.state.now, head.label, self.state.number)
         return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
 
     def life(self, rule: Rule, since: int, label: str, came: int = 0, form: Rule | None = None) -> RuleLife:

@@ -14,7 +14,7 @@ pytest.importorskip("numba")
 import numpy as np
 
 import etalis
-from etalis.columnar.conditions import lookups_then
+from etalis.columnar.conditions import lookups_at_turns
 from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.kernels import changing_facts as k
 from etalis.columnar.kernels.lists import Lists
@@ -131,7 +131,7 @@ def test_a_batch_that_fails_changes_nothing() -> None:
 def test_more_solutions_than_are_looked_at_together() -> None:
     text = EVENTS + "d(X, Y, Z) <- a(X) event_multiply (j(X, Y), j(_, Z))."
     rows = random_rows(3, 200)
-    with patch.object(lookups_then, "MOST", 5):
+    with patch.object(lookups_at_turns, "MOST", 5):
         run = run_of(text, rows)
         types = find_types(stream_of(rows))
         found = list(run.process(gather(stream_of(rows), types)))

@@ -134,3 +134,12 @@ def test_rows_that_end_together_are_in_order_wherever_batches_end(batch: int, tm
     for source in (table, tmp_path / "rows.parquet"):
         found = program.detect(source, event="a", time=("start", "end"), batch=batch)
         assert found["X"].to_pylist() == [2, 3, 0, 1, 7, 5, 6, 4]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 4])
+def test_moments_stay_in_order_behind_a_batch_that_is_not(batch: int) -> None:
+    program = etalis.compile(":- event(a(x: float)). m(X) <- a(X).")
+    batches = [pa.record_batch({"at": at, "x": [0.0] * len(at)}) for at in ([2.0, 1.0], [3.0, 4.0], [5.0, 6.0])]
+    reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    found = program.detect(reader, event="a", time="at", batch=batch)
+    assert found["end"].to_pylist() == [1, 2, 3, 4, 5, 6]

@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 class Asked:
     """A goal over `reads`, which have values, and the times of matches if `is_timed`; `makes` are what it binds.
 
-    What `solving` returns is asked for the solutions: at most one, or all where it `multiplies`; of what was known
-    `then` where events change that. What raises is in doubt, and so is a solution that leaves a variable open.
+    What `solving` returns is asked for the solutions: at most one, or all where it `multiplies`; of facts that are
+    `replayed` where events change them. What raises is in doubt, and so is a solution that leaves a variable open.
     """
 
     def __init__(
         self, solving: Callable[[], Callable[..., Any]], reads: Sequence[str], makes: Sequence[str], *, is_timed: bool,
-        multiplies: bool, then: ReplayedFacts | None = None,
+        multiplies: bool, replayed: ReplayedFacts | None = None,
     ) -> None:  # fmt: skip
         self.solving = solving
         self.reads = tuple(reads)
         self.makes = tuple(makes)
         self.is_timed = is_timed
         self.multiplies = multiplies
-        self.then = then
+        self.replayed = replayed
 
     @cached_property
     def solve(self) -> Callable[..., Any]:
@@ -46,7 +46,7 @@ class Asked:
 
     def find(self, rows: Instances) -> Found:
         """Return the solutions of rows."""
-        given = given_values(rows, self.reads, is_timed=self.is_timed, then=self.then)
+        given = given_values(rows, self.reads, is_timed=self.is_timed, replayed=self.replayed)
         first, group = distinct(given, len(rows))
         answers, raising = self._answers(tuples_of(given, first))
         doubt = np.isin(group, raising) if raising else None
@@ -95,19 +95,19 @@ def several(answers: Sequence[tuple[Value, ...] | None]) -> list[tuple[tuple[Val
 
 
 def given_values(
-    rows: Instances, names: Sequence[str], *, is_timed: bool, then: ReplayedFacts | None = None
+    rows: Instances, names: Sequence[str], *, is_timed: bool, replayed: ReplayedFacts | None = None
 ) -> list[Column]:
     """Return what a goal is asked with: values, times where it sees them, and which changes of facts a match sees."""
     given = [rows.column(v) for v in names]
     times = [Column("int", rows.start), Column("int", rows.end)] if is_timed else []
-    return [*given, *times, *([] if then is None else [then.versions(rows)])]
+    return [*given, *times, *([] if replayed is None else [replayed.versions(rows)])]
 
 
 def asking(
-    then: ReplayedFacts | None, conditions: Conditions, prepare: Callable[[Conditions], Callable[..., Any]]
+    replayed: ReplayedFacts | None, conditions: Conditions, prepare: Callable[[Conditions], Callable[..., Any]]
 ) -> Callable[[], Callable[..., Any]]:
     """Return what prepares a goal: over the knowledge of some conditions, or that of the turn of a match."""
-    return partial(prepare, conditions) if then is None else partial(then.asking, prepare)
+    return partial(prepare, conditions) if replayed is None else partial(replayed.asking, prepare)
 
 
 def distinct(given: Sequence[Column], count: int) -> tuple[Integers, Integers]:

@@ -52,7 +52,7 @@ class LearnedEvents:
 
     def rows(self) -> list[Row]:
         """Return the attributes, event by event."""
-        return list(zip(*(column.values() for column in self.columns), strict=True)) or [()] * len(self)
+        return _rows(self.columns, len(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,11 @@ class KnownRows:
 
     def rows(self) -> list[Row]:
         """Return the facts."""
-        return list(zip(*(column.values() for column in self.columns), strict=True)) or [()] * self.count
+        return _rows(self.columns, self.count)
+
+
+def _rows(columns: Sequence[Column], count: int) -> list[Row]:
+    return list(zip(*(column.values() for column in columns), strict=True)) or [()] * count
 
 
 class ChangingFacts:
@@ -120,13 +124,13 @@ class ChangingFacts:
         """Make the changes of a batch; the knowledge of an engine that goes on has them later (`commit`)."""
         if not self._learned:
             return
-        followed = [then for then in self._asked if then.follow()]
+        followed = [replayed for replayed in self._asked if replayed.follow()]
         if goes_on:
             self._open += self.changes()[0]
-        self.known = {key: self.history(key, ()).known_then() for key in self.known}
+        self.known = {key: self.history(key, ()).known_in_the_end() for key in self.known}
         self._begin_anew()
-        for then in followed:
-            then.begin()
+        for replayed in followed:
+            replayed.begin()
 
     def commit(self) -> None:
         """Let the engine know what batches have changed."""
@@ -177,7 +181,7 @@ class ChangingFacts:
             self._histories[key, places] = FactHistory(self.known[key], self.parts(key), places)
         return self._histories[key, places]
 
-    def then(self, goal: Term) -> ReplayedFacts | None:
+    def replayed(self, goal: Term) -> ReplayedFacts | None:
         """Return what a goal is asked of that asks for such facts; None if it asks for none."""
         asked = self.learning.asked(goal)
         if not asked:
@@ -222,7 +226,7 @@ class FactHistory:
         """Return the values of facts at a place."""
         return self.columns[place].take(self.first)
 
-    def known_then(self) -> KnownRows:
+    def known_in_the_end(self) -> KnownRows:
         """Return what is known in the end, in order."""
         known, since = np.zeros(len(self.first), bool), np.zeros(len(self.first), np.int64)
         k.settle(self.changes, known, since)
@@ -280,12 +284,12 @@ class ReplayedFacts:
         """Return a function that asks what was known after so many changes as its last argument tells."""
         ask = prepare(self.conditions)
 
-        def ask_then(*values: Any) -> Any:
+        def ask_at_turn(*values: Any) -> Any:
             if values[-1] != self._made or self._begun is not self.facts.begun:
                 self._reach(values[-1])
             return ask(*values[:-1])
 
-        return ask_then
+        return ask_at_turn
 
     def versions(self, rows: Instances) -> Column:
         """Return how many changes of the batch each match sees."""

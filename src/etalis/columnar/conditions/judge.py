@@ -66,7 +66,7 @@ class Judge:
         vague: frozenset[str] = frozenset(), own: OwnJudges | None = None, facts: ChangingFacts | None = None,
     ) -> None:  # fmt: skip
         self.test = test
-        self.then = None if facts is None else facts.then(test.goal)
+        self.replayed = None if facts is None else facts.replayed(test.goal)
         self.own = own
         asked = told(test, wanted, conditions.solver.database.overrides)
         loose = () if takes_unbound(test.goal, test.inputs) else tuple(v for v in test.inputs if v in vague)
@@ -80,7 +80,7 @@ class Judge:
     @cached_property
     def _solve(self) -> Callable[..., Any]:
         """The condition as a whole, which raises what is to be reported; it is compiled when a match needs it."""
-        return asking(self.then, self.conditions, self._prepare)()
+        return asking(self.replayed, self.conditions, self._prepare)()
 
     def _prepare(self, conditions: Conditions) -> Callable[..., Any]:
         if isinstance(self.test, p.Prefilter):
@@ -213,7 +213,7 @@ class Judge:
         The first error is reported, and from there on matches are asked one by one: each reports its error, as in the
         engine.
         """
-        given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check", then=self.then)
+        given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check", replayed=self.replayed)
         first, group = distinct(given, len(rows))
         tuples = tuples_of(given, first)
         if self.key in self.conditions.breaker.off:

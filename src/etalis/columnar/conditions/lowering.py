@@ -16,7 +16,7 @@ from etalis.columnar.conditions.asked import Asked, asking
 from etalis.columnar.conditions.branches import BranchingStep, GoalBranch, NegatedStep, StepBranch, alternatives, unfold
 from etalis.columnar.conditions.expressions import as_arithmetic
 from etalis.columnar.conditions.lookups import ColumnLookup
-from etalis.columnar.conditions.lookups_then import LookupThen
+from etalis.columnar.conditions.lookups_at_turns import LookupAtTurns
 from etalis.columnar.conditions.steps import Calculation, Comparison, Comparisons, GoalStep, Moment
 from etalis.language.check.goals import BINDS_NOTHING, Call, bound_by, calls, conjuncts, indicator
 from etalis.language.lower import to_logic
@@ -118,7 +118,7 @@ class _Lowering:
     def _is_own(self, key: tuple[str, int]) -> bool:
         return self.conditions.solver.database.overrides(*key)
 
-    def _look_up(self, goal: Term, later: frozenset[str]) -> ColumnLookup | LookupThen | None:
+    def _look_up(self, goal: Term, later: frozenset[str]) -> ColumnLookup | LookupAtTurns | None:
         """Return a look-up of facts; every variable that is new occurs in it once."""
         key = indicator(goal)
         if not isinstance(goal, Compound) or key is None or not self._is_own(key):
@@ -143,7 +143,7 @@ class _Lowering:
         makes = {place: name for place, name in makes.items() if name in later}
         self.known.update(dict.fromkeys(makes.values(), "term"))
         if self.facts is not None and key in self.facts.known:
-            return LookupThen(self.facts, key, given, tuple(constants), makes)
+            return LookupAtTurns(self.facts, key, given, tuple(constants), makes)
         return ColumnLookup(predicate, given, tuple(constants), makes)
 
     def _calculation(self, goal: Term) -> Comparison | Calculation | None:
@@ -250,9 +250,9 @@ class _Lowering:
         is_timed = self.test.kind == "check" and self._sees_times(goal)
         reads = self._reads(goal)
         asked = p.GoalTest("check" if is_timed and not multiplies else kind, goal, reads, tuple(makes))
-        then = None if self.facts is None else self.facts.then(goal)
-        solving = asking(then, self.conditions, lambda own: own.solving(asked, asked.outputs, is_firm=True))
-        return Asked(solving, reads, makes, is_timed=is_timed, multiplies=multiplies, then=then)
+        replayed = None if self.facts is None else self.facts.replayed(goal)
+        solving = asking(replayed, self.conditions, lambda own: own.solving(asked, asked.outputs, is_firm=True))
+        return Asked(solving, reads, makes, is_timed=is_timed, multiplies=multiplies, replayed=replayed)
 
     def _sees_times(self, goal: Term) -> bool:
         """Tell whether a goal may ask for the times of a match: whatever is no simple built-in may."""

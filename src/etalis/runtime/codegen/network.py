@@ -228,12 +228,6 @@ def heads_after(entries: Sequence[Wired]) -> list[PlannedRule]:
     return found
 
 
-def names_read(reader: WiredReader, exports: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield (name in the entry, name for the reader) of the exported variables."""
-    for name in exports:
-        yield name, reader.renames.get(name, name)
-
-
 def may_double(child: Wired, union: Wired, *, joint: bool) -> bool:
     """Tell whether the event that an alternative matches may match again: there once more, or in another one.
 

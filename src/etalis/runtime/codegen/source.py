@@ -76,9 +76,7 @@ class Code:
         self.queues = False
         self.turn: str | None = None  # the name of the only match that comes to a reaction, where it need not wait
         self.has_turn = False
-        self.kept: dict[
-            int, str
-        ] = {}  # the names of the first matches of rules, by their numbers, instead of the queue
+        self.kept: dict[int, str] = {}  # by rules the names of their first matches, which are in no queue
         self.repeated: set[int] = set()  # the rules of which there may be others
         self.instants: set[str] = set()  # of them, those of an instant
         self.collects: str | None = None  # the list of what is made, instead of the queue

@@ -196,21 +196,16 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int, as
 
     Where nothing is consumed, groups may stay lists when one is left, which more will join.
     """
-    popleft, get, pop = fifo.popleft, store.get, store.pop
-    alone = 2 * len(store) > len(fifo)  # most groups are of one instance, which one look-up finds and drops
+    popleft, get = fifo.popleft, store.get
     for _ in range(min(most, len(fifo))):
         first = popleft()
         end, key = first
         if end >= limit:
             fifo.appendleft(first)
             return
-        group = pop(key, None) if alone else get(key)
+        group = get(key)
         if group is None:  # used up
             continue
-        if alone:
-            if type(group) is tuple and group[-1] < limit:
-                continue
-            store[key], alone = group, False
         if type(group) is tuple:
             if group[-1] < limit:
                 del store[key]

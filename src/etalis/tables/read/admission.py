@@ -167,7 +167,8 @@ def in_time(rows: Arrived) -> Arrived:
     if not lasts and (end[1:] >= end[:-1]).all():
         return rows
     order = np.lexsort((start, end))
-    return Arrived(rows.table.take(pa.array(order)), start[order], end[order])
+    moments = end[order]
+    return Arrived(rows.table.take(pa.array(order)), moments if start is end else start[order], moments)
 
 
 def in_order(batches: Iterable[Arrived]) -> Iterator[Arrived]:
@@ -182,7 +183,7 @@ def in_order(batches: Iterable[Arrived]) -> Iterator[Arrived]:
             hint = "sort the rows by time, or read them as one batch: batch=..."
             raise InputError(Problem("E404", "rows of a later batch end before those of an earlier one", hint=hint))
         latest = int(rows.end[-1])
-        if rows.start is rows.end:
+        if held is None and rows.start is rows.end:
             yield rows
             continue
         whole = rows if held is None else in_time(held.above(rows))

@@ -188,9 +188,8 @@ class NotedRun:
     run: ModelRun
     stay: Stay
     made: list[Instance] = field(default_factory=list)  # the elements that made a match of their own
-    merged: list[tuple[Instance, Instance, NotedMatch]] = field(
-        default_factory=list
-    )  # those whose run became one with others
+    # the elements whose run became one with others, with the run and the match
+    merged: list[tuple[Instance, Instance, NotedMatch]] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)

@@ -20,7 +20,7 @@ from etalis.plan import algebra as p
 from etalis.runtime.codegen.branches.segments import after
 from etalis.runtime.codegen.network import Wired
 
-NONE: Mapping[int, Any] = MappingProxyType({})
+_NO_VALUES: Mapping[int, Any] = MappingProxyType({})
 NUMBERS = frozenset((int, float, Real))  # the types of values that compare with each other
 Side = Literal["above", "below"]
 SIDES: tuple[Side, ...] = ("above", "below")
@@ -33,7 +33,7 @@ _PLAIN_COMPARISONS = frozenset((*_BOUNDS, "=:=", "=\\="))
 
 def no_values() -> Mapping[int, Any]:
     """Return that nothing is asked, which is one object for all rules."""
-    return NONE
+    return _NO_VALUES
 
 
 @dataclass(slots=True)
@@ -46,9 +46,8 @@ class AskedValues:
     below: Mapping[int, float] = field(default_factory=no_values)
     without: frozenset[tuple[int, Side]] = frozenset()  # the bounds that are not among what they bound
     numbers: frozenset[int] = frozenset()
-    before: Mapping[int, frozenset[int]] = field(
-        default_factory=no_values
-    )  # the numbers that a constant of a condition follows
+    # the numbers that a constant of a condition follows
+    before: Mapping[int, frozenset[int]] = field(default_factory=no_values)
     is_plain: bool = False  # whether the pattern itself takes every event
     is_one_constant: bool = False  # whether the pattern takes every event that has its only constant
     is_bounds_alone: bool = False  # whether nothing but bounds is asked, of plain events
@@ -95,7 +94,7 @@ def asked_values(leaf: Wired) -> AskedValues:
     assert isinstance(leaf.node, p.Source)
     args = leaf.node.args
     constants = {place: term.value for place, term in enumerate(args) if isinstance(term, s.Const)}
-    found = AskedValues(constants or NONE)
+    found = AskedValues(constants or _NO_VALUES)
     places: dict[str, int] = {}
     for place, term in enumerate(args):
         if isinstance(term, s.Var):

@@ -139,15 +139,9 @@ class RunInput:
     def events(self, arities: list[int], other: Other | None) -> Iterator[None]:
         """Begin what is done with every row; `other` writes what is done with one of another number of attributes."""
         code = self.code
-        code.add(
-            [
-                "rows = iter(rows)",
-                *([f"visited = [*{code.constant(self.changed)}]"] if self.in_order else []),
-                *self.enter,
-            ]
-        )
-        code.add([f"{self.clock} = {self.kept}"] if self.in_order else [])
-        code.add([f"number = {self.count}"] if self.count else [])
+        visited = [f"visited = [*{code.constant(self.changed)}]"] if self.in_order else []
+        code.add(["rows = iter(rows)", *visited, *self.enter])
+        code.add(self._look_up() if self.in_order else [])
         self.several = len(arities) > 1
         with code.block("try:"), code.block("for given in rows:"):
             again = self._hand_over(f"{code.constant(chain)}((given,), rows)")

@@ -189,7 +189,8 @@ class Rounds:
             return
         in_order = {name: head for head, name in sorted((head, name) for name, head in made.items())}
         starts = ["t" if name in code.instants else f"{name}[1]" for name in in_order]
-        tests = [f"{name} is not None" for name in made][1 if len(made) > 2 else len(made) :]
+        others = list(made)[1:] if len(made) > 2 else []  # the other one of two is made
+        tests = [f"{name} is not None" for name in others]
         tests += [" <= ".join(starts)] if len(set(starts)) > 1 else []
         if not self._has_room(kinds, step):
             self._settle_kinds(output, list(in_order), step)

@@ -93,10 +93,11 @@ class Storing:
             put_once = code.constant(groups.put_newest_once if newest else groups.put_once)
             stored = code.fresh("h") if is_told else ""
             told = f"{stored} = " if is_told else ""
-            waiting = instance if is_told or newest else code.fresh("w")
-            alone = f"{where}.setdefault({key}, {waiting} := {instance}) is {waiting}"
-            with nullcontext() if is_told or newest else code.block(f"if not {alone}:"):
-                code(f"{told}{put_once}({where}, {key}, {waiting}, {code.constant(once)})")
+            with nullcontext() if is_told or newest else code.block(f"if {key} in {where}:"):
+                code(f"{told}{put_once}({where}, {key}, {instance}, {code.constant(once)})")
+            if not (is_told or newest):
+                with code.block("else:"):
+                    code(f"{where}[{key}] = {instance}")
             return stored
         elif newest and t1 == t2:  # nothing that waits ends after an instant, or starts after it
             code(f"{where}[{key}] = {instance}")
@@ -132,31 +133,18 @@ class Storing:
         return held
 
     def _add(self, code: Code, where: str, group: str, key: str, instance: str, t1: str, t2: str) -> None:
-        """Write that an instance is the last of its group, or put where it belongs.
-
-        Where the group is not known yet, the key is looked up once: an instance that is alone is there then.
-        """
-        if group:
-            with code.block(f"if {group} is None:"):
-                code(f"{where}[{key}] = {instance}")
-            self._join(code, "elif", where, group, key, instance, t1, t2)
-            return
-        group, waiting = code.fresh("g"), code.fresh("w")
-        code(f"{group} = {where}.setdefault({key}, {waiting} := {instance})")
-        with code.block(f"if {group} is not {waiting}:"):
-            self._join(code, "if", where, group, key, waiting, t1, t2)
-
-    def _join(
-        self, code: Code, first: str, where: str, group: str, key: str, instance: str, t1: str, t2: str
-    ) -> None:  # fmt: skip
-        """Write that an instance joins others."""
+        """Write that an instance is the last of its group, or put where it belongs."""
+        if not group:
+            group = code.fresh("g")
+            code(f"{group} = {where}.get({key})")
+        with code.block(f"if {group} is None:"):
+            code(f"{where}[{key}] = {instance}")
         if t1 == t2:
-            with code.block(f"{first} type({group}) is tuple:"):
+            with code.block(f"elif type({group}) is tuple:"):
                 code(f"{where}[{key}] = [{group}, {instance}]")
-            first = "elif"
         apart = "" if t1 == t2 else f" or ({group}[-1][-1] == {t2} and {group}[-1][-2] > {t1})"
         single = "" if t1 == t2 else f"type({group}) is tuple or "
-        with code.block(f"{first} {single}len({group}) == {groups.LONG - 1}{apart}:"):
+        with code.block(f"elif {single}len({group}) == {groups.LONG - 1}{apart}:"):
             code(f"{code.constant(groups.put)}({where}, {key}, {instance})")
         with code.block("else:"):
             code(f"{group}.append({instance})")

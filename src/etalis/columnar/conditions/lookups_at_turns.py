@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class LookupThen:
+class LookupAtTurns:
     """Facts that have the values of variables in some places, and constants in others; `makes`: variables by place."""
 
     facts: ChangingFacts
