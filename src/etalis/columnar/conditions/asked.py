@@ -69,10 +69,11 @@ class Asked:
         while ask_each(self.solve, questions, found) is not None:
             raising.append(len(found))
             found.append(None)
-        answers = [each or () for each in found] if self.multiplies else several(found)
+        answers = solutions_of(found, multiplies=self.multiplies)
         if self.makes:
-            for number in [i for i, each in enumerate(answers) if any(None in solution for solution in each)]:
-                raising.append(number)
+            is_open = [i for i, each in enumerate(answers) if any(None in solution for solution in each)]
+            raising += is_open
+            for number in is_open:
                 answers[number] = ()
         return answers, raising
 
@@ -89,8 +90,10 @@ def ask_each(
     return None
 
 
-def several(answers: Sequence[tuple[Value, ...] | None]) -> list[tuple[tuple[Value, ...], ...]]:
-    """Return the solutions of goals that have one at most."""
+def solutions_of(answers: Sequence[Any], *, multiplies: bool) -> list[Sequence[tuple[Value, ...]]]:
+    """Return the solutions that answers are: of a goal that multiplies all of them, of others one at most."""
+    if multiplies:
+        return [answer or () for answer in answers]
     return [() if answer is None else (answer,) for answer in answers]
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from etalis.columnar.conditions.arithmetic import InexactError
-from etalis.columnar.conditions.asked import ask_each, asking, distinct, given_values, narrowed, several, tuples_of
+from etalis.columnar.conditions.asked import ask_each, asking, distinct, given_values, narrowed, solutions_of, tuples_of
 from etalis.columnar.conditions.changing_facts import ChangingFacts
 from etalis.columnar.conditions.lowering import find_steps
 from etalis.columnar.conditions.steps import Comparisons, Solved, follow, places_of
@@ -194,7 +194,7 @@ class Judge:
     def _asked(self, rows: Instances) -> tuple[Integers, dict[str, Column], int]:
         """Ask of matches; return the match of every solution, what it binds, and where it was switched off."""
         answers, group, until = self._answers(rows)
-        found = [each or () for each in answers] if self.multiplies else several(answers)
+        found = solutions_of(answers, multiplies=self.multiplies)
         counts = np.array(list(map(len, found)), np.int64)
         kept = np.repeat(np.arange(len(rows)), counts[group])
         solutions = list(chain.from_iterable(found))
