@@ -10,23 +10,20 @@ CAUSES: dict[str, tuple[str, str]] = {
     "funnel_star": ("an element is kept with what it counts after; by hand it is a flag", NONE),
     "iot_hot": ("two rules that make events, and a deadline on them", NONE),
     "rfid_containment": (
-        "facts that events change, with recursion: each change makes all answers void; columns run it event at a time",
+        "facts that events change, with recursion: each change makes all answers void",
         "forget by container",
     ),
     "duration_check": (
         "start and end are made seconds for each pair; by hand it is one look-up and a subtraction",
         NONE,
     ),
-    "rules_1000_by_symbol": (
-        "a thousand rules have objects of their own, in no cache; a call over columns makes an engine of them first",
-        "one engine for all calls",
-    ),
+    "rules_1000_by_symbol": ("a thousand rules have objects of their own, in no cache", NONE),
     "W1": (KEPT, NONE),
     "W2": (KEPT, NONE),
     "W5": (KEPT, NONE),
     "W7": (f"sixteen for each of W1: {KEPT}", NONE),
     "W8": ("reachability is asked of the logic machine; by hand, a comparison of two numbers stands for it", NONE),
-    "W9": (f"every rule makes an event; {KEPT}; columns plan a thousand rules for a few hundred rows", NONE),
+    "W9": (f"every rule makes an event; {KEPT}", NONE),
     "W10": ("what waits are objects that the collector walks; by hand it is a number", NONE),
     "W11": ("corrections: the history and what each match was made of are kept", NONE),
 }

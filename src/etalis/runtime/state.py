@@ -54,7 +54,7 @@ class State:
         self.current = 0
         self.queue: list[Raw] = []
         self.reacting: list[Raw] = []  # matches of reactions, which wait until the rounds are over
-        self.timers = Timers()
+        self.timers = Timers(self.next_number)
         self.tag: Tag | None = None
         self.sequence = 0
         self.tokens = 0  # how many have been numbered
@@ -94,13 +94,16 @@ class State:
         Of what is due together, alarms (since NEVER) come first, then absences whose left side ended last: what these
         make may block the others. What looks at events that start when it does comes after these, by level.
         """
+        self.timers.add((due, -since, (owner.level << LEVELS) + self.next_number(), owner, payload, self.tag))
+
+    def next_number(self) -> int:
+        """Return the number of what is set next."""
         self.sequence += 1
-        self.timers.add((due, -since, (owner.level << LEVELS) + self.sequence, owner, payload, self.tag))
+        return self.sequence
 
     def await_event(self, event: Occur) -> None:
         """Keep an event until time reaches its end."""
-        self.sequence += 1
-        heappush(self.coming, (event.end, event.start, self.sequence, event))
+        heappush(self.coming, (event.end, event.start, self.next_number(), event))
 
     def next_coming(self) -> int:
         """Return when the next event that is kept ends."""

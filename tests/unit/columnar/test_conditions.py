@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import etalis
-from etalis.columnar.data.columns import Column, from_values, numbers_of
-from etalis.data.values import Struct, real
+from etalis.columnar.data.columns import Column
+from etalis.data.values import real
 from etalis.errors import ConditionError
 from etalis.temporal.event import Event
 
@@ -110,17 +110,3 @@ def test_floats_as_the_language_has_them() -> None:
     expected = [real(number) for number in numbers[:-1]] + ["null"]
     assert list(map(repr, found)) == list(map(repr, expected))
     assert list(map(type, found)) == list(map(type, expected))
-
-
-@pytest.mark.parametrize("again", [1, 2, 5])
-def test_terms_of_a_key(again: int) -> None:
-    terms: list[Any] = [(1, 2), (real(1.0), 2), 1, real(1.0), "x", (), Struct("f", ((1, 2),)), 1 << 70]
-    own = [*terms, tuple(iter(terms[0]))] * again  # with another object of the same value
-    other = [(1, 2), "x", real(1.0), 3]
-    left, right = numbers_of([from_values(own, "term"), from_values(other, "term")])
-    pairs = [
-        (a, b, i, j)
-        for a, i in zip(own, left[0], strict=True)
-        for b, j in zip([*own, *other], [*left[0], *right[0]], strict=True)
-    ]
-    assert all((a == b and type(a) is type(b)) == (i == j) for a, b, i, j in pairs)

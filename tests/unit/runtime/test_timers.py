@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import count
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ def steps_of(timers: Timers) -> list[list[int]]:
 
 def filled(timers: list[Timer], *, lanes: int) -> Timers:
     """Return timers of which some stand in lanes: each lane in order, as they are set."""
-    found = Timers()
+    found = Timers(count(1).__next__)
     own = [found.lane(place, 0) for place in range(lanes)]
     for each in sorted(timers, key=lambda x: x[:3]):
         lane = own[each[2] % lanes] if lanes and each[2] % 3 else None
@@ -55,14 +56,14 @@ def test_steps_do_not_depend_on_lanes(lanes: int) -> None:
 
 def test_a_step_is_of_one_moment_level_and_partition() -> None:
     tag = Tag(None, "x")
-    timers = Timers()
+    timers = Timers(count(1).__next__)
     for each in (timer(5, 2, 1), timer(5, 2, 2, tag), timer(5, 2, 3), timer(5, 4, 4), timer(5, 2, (1 << LEVELS) + 5)):
         timers.add(each)
     assert steps_of(timers) == [[4], [1, 3], [2], [(1 << LEVELS) + 5]]
 
 
 def test_there_are_few_lanes() -> None:
-    timers = Timers()
+    timers = Timers(count(1).__next__)
     lanes = [timers.lane(place, 0) for place in range(MOST_LANES + 1)]
     assert lanes[-1] is None
     assert timers.lane(0, 0) is lanes[0]

@@ -330,17 +330,7 @@ def numbers_of(columns: Sequence[Column]) -> list[list[Integers]]:
 def _term_numbers(columns: Sequence[Column]) -> list[list[Integers]]:
     """Return a number for each value, the same for equal ones."""
     known: dict[Value, int] = {}
-    return [[_numbered(column, known)] for column in columns]
-
-
-def _numbered(column: Column, known: dict[Value, int]) -> Integers:
-    """Return a number for each value; an object that occurs again, such as an argument of a fact, is compared once."""
-    values = column.values()
-    objects = dict(zip(map(id, values), values, strict=True)) if column.type == "term" else {}
-    if not len(values) // 2 >= len(objects) > 0:
-        return np.array([known.setdefault(x, len(known)) for x in values], np.int64)
-    numbers = {address: known.setdefault(x, len(known)) for address, x in objects.items()}
-    return np.fromiter(map(numbers.__getitem__, map(id, values)), np.int64, len(values))
+    return [[np.array([known.setdefault(x, len(known)) for x in column.values()], np.int64)] for column in columns]
 
 
 def ranks(column: Column) -> Integers:

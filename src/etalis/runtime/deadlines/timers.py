@@ -9,7 +9,7 @@ holds what was set and nothing else: when that is due, and since when it waits, 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from heapq import heappop, heappush
 from typing import Any, Protocol, TypeAlias
 
@@ -98,7 +98,7 @@ class OwnLane(deque[Any]):
         self.owner = owner
 
     def timer(self, payload: Any) -> Timer:
-        """Return what is set as a timer that stands among others."""
+        """Return what is set as a timer, which has no number: it is given one where it is to stand among others."""
         due, since = self.owner.moments(payload)
         return due, -since, self.owner.level << LEVELS, self.owner, payload, None
 
@@ -106,9 +106,10 @@ class OwnLane(deque[Any]):
 class Timers:
     """All timers of an engine; `due` is when the first falls due."""
 
-    __slots__ = ("_known", "due", "gives_own", "heap", "lanes", "own")
+    __slots__ = ("_known", "_number", "due", "gives_own", "heap", "lanes", "own")
 
-    def __init__(self) -> None:
+    def __init__(self, number: Callable[[], int]) -> None:
+        self._number = number  # of the next timer that is set
         self.due = NEVER
         self.heap: list[Timer] = []  # and lanes: generated code knows them
         self.lanes: list[Lane] = []
@@ -215,19 +216,26 @@ class Timers:
         for lane in (*self.lanes, *self.own):
             lane.clear()
         self.heap.clear()
-        for timer in found:
-            self._settle(timer)
+        rest = [self._numbered(timer) for timer in found if not self._put_alone(timer)]
+        for timer in sorted(rest, key=_place):
+            due, back, sequence, *_ = timer
+            stage, after = divmod(due + back, STAGE)
+            self._known.get((after, sequence >> LEVELS, stage), self.heap).append(timer)
         self._look()
 
-    def _settle(self, timer: Timer) -> None:
-        """Put a timer, of others that come in order, where it stands: the lane of such, or the heap."""
-        due, back, sequence, owner, payload, tag = timer
+    def _put_alone(self, timer: Timer) -> bool:
+        """Put a timer, of others that come in order, into the lane of its owner, if there is one; tell whether so."""
+        due, back, _, owner, payload, tag = timer
         own = next((lane for lane in self.own if lane.owner is owner), None)
-        if own is not None and tag is None and own.timer(payload)[:2] == (due, back):
-            own.append(payload)
-            return
-        stage, after = divmod(due + back, STAGE)
-        self._known.get((after, sequence >> LEVELS, stage), self.heap).append(timer)
+        if own is None or tag is not None or own.timer(payload)[:2] != (due, back):
+            return False
+        own.append(payload)
+        return True
+
+    def _numbered(self, timer: Timer) -> Timer:
+        """Return a timer with a number: without one, equal ones would be compared by who set them, and what for."""
+        due, back, sequence, owner, payload, tag = timer
+        return timer if sequence % (1 << LEVELS) else (due, back, sequence + self._number(), owner, payload, tag)
 
     def _look(self) -> None:
         first = self.first()

@@ -16,6 +16,7 @@ from etalis.language.syntax import Rule
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing, may_hold
 from etalis.runtime.codegen.compile import Compiler
+from etalis.runtime.codegen.deadlines.timer import do_act
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.network import Leaving, PlannedRule, Wired, Wiring, below, heads_after
 from etalis.runtime.operators.blockers import EventLog
@@ -64,6 +65,7 @@ def may_come(rules: RuleNetwork, added: Sequence[PlannedRule], part: Wiring, typ
         and not any(map(_has_order, part.entries))
         and (rules.numbered or not base.tell_apart(part.entries))
         and read.isdisjoint(_kinds_after(rules, added))
+        and not (base.state.timers.gives_own and do_act(part.entries, [rule.head for rule in added]))
     )
 
 

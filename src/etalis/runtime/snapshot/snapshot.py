@@ -128,9 +128,9 @@ def load_snapshot(core: Core, image: Image) -> Restored:
     report = _load_stores(plan, book, plan.fingerprint(core) == scalars["program"])
     if core.disorder is not None:
         load_disorder(core.disorder, plan.partitions, book)
+    _load_scalars(core, plan, scalars)
     _load_timers(core, plan, book)
     book.tokens.settle(found)
-    _load_scalars(core, plan, scalars)
     core.input_names.update({number: (place, name) for number, place, name in book.rows(("input names",))})
     _load_events(core, book)
     unfit = [*load_knowledge(core, book), *load_reactions(core, plan.rules, book)]

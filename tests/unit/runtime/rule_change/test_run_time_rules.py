@@ -253,3 +253,31 @@ def test_a_rule_of_other_types_than_those_declared_changes_its_readers() -> None
     assert shown(engine.push("raw", "much", at=1)) == ["tick('S3', much) [1, 1]"]
     assert len(engine.errors) == 1
     assert shown(engine.push("raw", 950, at=2)) == ["tick('S3', 950) [2, 2]", "alert3(950) [2, 2]"]
+
+
+ABSENT = "late(X) <- a(X) seq (not b(X) within 5)"
+
+
+@pytest.mark.parametrize("by", ["a rule", "a snapshot"])
+def test_what_is_due_together_stays_so_where_parts_that_may_be_missing_come(by: str) -> None:
+    both = "both(X) <- (a(X) seq? b(X)) within 2"
+    engine = program(ABSENT)
+    for value in (1, "x", (1, 2)):
+        engine.push("a", value, at=0)
+    if by == "a rule":
+        engine.insert_rule(both)
+    else:
+        engine = etalis.compile(f"{TICKS}{ABSENT}.\n{both}.\n").restore(engine.snapshot())
+    assert shown(engine.push("c", at=10)) == ["late(1) [0, 5]", "late(x) [0, 5]", "late([1,2]) [0, 5]"]
+
+
+def test_actions_of_rules_that_come_follow_the_order_in_which_deadlines_were_set() -> None:
+    done: list[str] = []
+    engine = etalis.compile(f"{ABSENT}.").engine(output=done.append)
+    engine.push("a", 0, at=0)
+    for name in "ac":
+        engine.insert_rule(f"{name}{name}(X) <- {name}(X) seq (not b(X) within 6) do write({name}(X))")
+    for name, value in (("c", 1), ("a", 2), ("c", 3)):
+        engine.push(name, value, at=1)
+    engine.push("z", at=10)
+    assert "".join(done) == "c(1)a(2)c(3)"

@@ -59,11 +59,15 @@ def have_own_lanes(entries: Sequence[Wired], heads: Sequence[p.Head]) -> bool:
     """
     waiting = [entry.node for entry in entries if p.falls_due(entry.node)]
     alarms = [head.alarm for head in heads if head.alarm is not None]
-    acts = any(head.actions for head in heads)
-    acts = acts or any(isinstance(test, p.Action) for entry in entries for test in p.tests(entry.node))
     return (
-        not acts
+        not do_act(entries, heads)
         and 0 < len(waiting) + len(alarms) <= MOST_LANES
         and all(isinstance(node, p.Deadline) for node in waiting)
         and all(delay_of(alarm) is not None for alarm in alarms)
     )
+
+
+def do_act(entries: Sequence[Wired], heads: Sequence[p.Head]) -> bool:
+    """Tell whether rules act, at a match or within one."""
+    tests = (test for entry in entries for test in p.tests(entry.node))
+    return any(head.actions for head in heads) or any(isinstance(test, p.Action) for test in tests)
