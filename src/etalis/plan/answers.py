@@ -58,6 +58,7 @@ _BUILT_IN: Mapping[Key, tuple[tuple[int, ...], Places]] = {
     **dict.fromkeys([(name, 2) for name in ("atom_chars", "atom_codes", "atom_number", "=..")], _ALL_OF_FIRST),
     **dict.fromkeys([(name, 3) for name in ("nth0", "nth1")], ((1,), (ANY_VALUE,) * 3)),
 }  # what is known of the arguments afterwards, if those at some places had no variable before
+_BINDS_ALL = frozenset({("atom_concat", 3), ("string_concat", 3), ("text_concat", 3)})  # whatever they are asked with
 
 
 class Answers:
@@ -188,8 +189,11 @@ class Answers:
         if self._predicate(key) is None:
             if key in TIMES and not self._is_own(key):
                 return (self.moment,)
-            needed, answer = ((), nothing) if self._is_own(key) else _BUILT_IN.get(key, ((), nothing))
-            return answer if all(asked[place].sure for place in needed) else nothing
+            if self._is_own(key):
+                return nothing
+            otherwise = (ANY_VALUE,) * key[1] if key in _BINDS_ALL else nothing
+            needed, answer = _BUILT_IN.get(key, ((), otherwise))
+            return answer if all(asked[place].sure for place in needed) else otherwise
         if (key, asked) not in self._found:
             if len(self._found) >= _MOST:
                 return nothing

@@ -11,10 +11,12 @@ import pyarrow as pa
 import pytest
 
 import etalis
+from etalis.columnar.conditions.asked import Asked
 from etalis.columnar.data.columns import Column
 from etalis.data.values import real
 from etalis.errors import ConditionError
 from etalis.temporal.event import Event
+from helpers.agreement import check
 
 REALS = (None, 0.0, -0.0, 0.5, 1.0, -1.0, 2.0, 1e-300, 1e300, math.inf, -math.inf, 700.0, 710.0, math.pi)
 WHOLE = (None, 0, 1, -1, 2, 63, 64, 1 << 31, 1 << 53, (1 << 53) + 1)
@@ -110,3 +112,40 @@ def test_floats_as_the_language_has_them() -> None:
     expected = [real(number) for number in numbers[:-1]] + ["null"]
     assert list(map(repr, found)) == list(map(repr, expected))
     assert list(map(type, found)) == list(map(type, expected))
+
+
+TEXTS = ("vpn-eu", "vpn-", "vpn", "\u00e4\U0001f600-eu", "", "x" * 10_001, "null", "12")
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "atom_concat('vpn-', Z, P)", "atom_concat(Z, '-eu', P)", "atom_concat(P, N, Z)",
+        "string_concat(vpn, Z, P), Z \\= ''", "atom_concat(Y, Z, P), Z == eu",
+        "atom_concat(Y, 2, N), atom_concat(Y, Z, P)",
+        "sub_atom(P, 0, 3, _, Z)", "sub_atom(P, Z, 1, _, '-')", "sub_atom(P, B, _, 0, eu), Z is B + 1",
+        "atom_length(P, L), sub_atom(P, _, 1, 0, Z), L > 3", "atom_chars(P, L), nth1(1, L, Z)",
+        "atom_chars(P, L), nth1(Z, L, '-')", "length(Z, N), N < 3", "between(1, N, Z), Z > 1",
+        "(N > 2 -> atom_concat('vpn-', Z, P) ; atom_concat(P, '!', Z))", "numlist(1, N, L), append(Z, [2 | _], L)",
+    ],
+)  # fmt: skip
+def test_texts(goal: str) -> None:
+    draw = random.Random(5)
+    events = [Event("a", draw.choice(TEXTS), draw.randrange(-1, 5), at=at) for at in range(60)]
+    for kind in ("check", "event_multiply"):
+        times = "t1(I)" if kind == "check" else "I = 0"
+        check(f"m(I, Z) <- a(P, N) {kind} ({times}, N < 4, {goal}).", events, "unrestricted")
+
+
+def test_a_text_is_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    answers = Asked._answers
+    monkeypatch.setattr(
+        Asked, "_answers", lambda self, given: answers(self, iter([asked.append(x) or x for x in given]))
+    )
+    program = etalis.compile(
+        ":- event(a(p: string)). m(Z, H) <- a(P) check (t2(T), H is T * 2, atom_concat('vpn-', Z, P))."
+    )
+    table = pa.table({"at": list(range(1000)), "p": ["vpn-eu", "vpn-us", "home", "office"] * 250})
+    assert program.detect(table, event="a").num_rows == 500
+    assert len(asked) == 4

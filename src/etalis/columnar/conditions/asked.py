@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,11 +62,10 @@ class Asked:
         columns = {name: narrowed([each[i] for each in found]) for i, name in enumerate(self.makes)}
         return Found(kept, ColumnBlock(columns, places_of(counts, group)), doubt)
 
-    def _answers(self, tuples: Sequence[tuple[Value, ...]]) -> tuple[list[Sequence[tuple[Value, ...]]], list[int]]:
+    def _answers(self, questions: Iterator[tuple[Value, ...]]) -> tuple[list[Sequence[tuple[Value, ...]]], list[int]]:
         """Return the solutions of each question, and for which of them one raises, or leaves something open."""
         found: list[Any] = []
         raising: list[int] = []
-        questions = iter(tuples)
         while ask_each(self.solve, questions, found) is not None:
             raising.append(len(found))
             found.append(None)
@@ -119,9 +119,9 @@ def distinct(given: Sequence[Column], count: int) -> tuple[Integers, Integers]:
     return known.first, known.group
 
 
-def tuples_of(given: Sequence[Column], rows: Integers) -> list[tuple[Value, ...]]:
-    """Return the values of some rows."""
-    return list(zip(*(column.take(rows).values() for column in given), strict=True)) or [()] * len(rows)
+def tuples_of(given: Sequence[Column], rows: Integers) -> Iterator[tuple[Value, ...]]:
+    """Yield the values of some rows, one after the other: many at a time are a burden to the collector of cycles."""
+    return zip(*(column.take(rows).values() for column in given), strict=True) if given else repeat((), len(rows))
 
 
 def narrowed(values: Sequence[Value]) -> Column:

@@ -215,14 +215,13 @@ class Judge:
         """
         given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check", replayed=self.replayed)
         first, group = distinct(given, len(rows))
-        tuples = tuples_of(given, first)
         if self.key in self.conditions.breaker.off:
-            return [None] * len(tuples), group, len(rows)
+            return [None] * len(first), group, len(rows)
         answers: list[Any] = []
-        error = ask_each(self._solve, iter(tuples), answers)
+        error = ask_each(self._solve, tuples_of(given, first), answers)
         if error is None:
             return answers, group, len(rows)
-        raising = len(answers)
+        tuples, raising = list(tuples_of(given, first)), len(answers)
         self._report(error, tuples[raising])
         return self._one_by_one([*answers, None], tuples, group, int(first[raising]))
 

@@ -22,8 +22,9 @@ from etalis.language.check.goals import BINDS_NOTHING, Call, bound_by, calls, co
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.traversal import names, variables
-from etalis.logic.builtins.table import TESTS
+from etalis.logic.builtins.table import CODES, TESTS
 from etalis.logic.inline import python_source as n
+from etalis.logic.inline.ground.predicates import PREDICATES
 from etalis.logic.inline.inline import inline
 from etalis.logic.machine.control import FORMS
 from etalis.plan import algebra as p
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from etalis.columnar.conditions.changing_facts import ChangingFacts
     from etalis.runtime.codegen.conditions import Conditions
 
+_CALL_NOTHING = TESTS.keys() | (CODES.keys() & PREDICATES.keys())
 _ONCE = frozenset({("\\+", 1), ("not", 1), ("once", 1), ("ignore", 1), ("forall", 2), ("findall", 3)})
 
 
@@ -230,7 +232,19 @@ class _Lowering:
                 return self._is_single(first) and self._is_single(second)
             case _:
                 key = indicator(goal)
-                return key in _ONCE or (key in TESTS and key is not None and not self._is_own(key))
+                return key in _ONCE or (
+                    key is not None and not self._is_own(key) and (key in TESTS or self._gives(goal))
+                )
+
+    def _gives(self, goal: Term) -> bool:
+        """Tell whether a goal is a function of arguments that have values."""
+        if not isinstance(goal, Compound):
+            return False
+        has_value = [names(variables(arg)) <= self.known.keys() for arg in goal.args]
+        return any(
+            mode.result is not None and all(has_value[place] for place in mode.inputs)
+            for mode in PREDICATES.get((goal.name, len(goal.args)), ())
+        )
 
     def rest(self, goals: Sequence[Term]) -> Asked:
         """Return what is left of a goal, to be asked as a whole."""
@@ -255,8 +269,8 @@ class _Lowering:
         return Asked(solving, reads, makes, is_timed=is_timed, multiplies=multiplies, replayed=replayed)
 
     def _sees_times(self, goal: Term) -> bool:
-        """Tell whether a goal may ask for the times of a match: whatever is no simple built-in may."""
+        """Tell whether a goal may ask for the times of a match: whatever calls others may."""
         return any(
-            call.indicator not in FORMS and (self._is_own(call.indicator) or call.indicator not in TESTS)
+            call.indicator not in FORMS and (self._is_own(call.indicator) or call.indicator not in _CALL_NOTHING)
             for call in calls(goal)
         )
