@@ -49,7 +49,7 @@ class RuleCode:
         self.told = sys.maxsize  # elements of an aggregate that a match tells
         self._typing: Typing | None = None
         self._types: dict[int, Mapping[str, str]] = {}
-        self._found: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
+        self._interned: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
         self.sources: list[tuple[str, str, list[Any]]] = []  # what it does, text and constants of every function
         self.floats = PlainFloats(wiring, self.types, declared)
 
@@ -80,7 +80,7 @@ class RuleCode:
 
     def _alike(self, types: Mapping[str, str]) -> Mapping[str, str]:
         """Return types that equal some: rules that are alike have the same ones."""
-        return self._found.setdefault(tuple(types.items()), types)
+        return self._interned.setdefault(tuple(types.items()), types)
 
     def finish(self, code: Code, what: str) -> Callable[..., Any]:
         """Compile a function and keep its text for `explain`."""

@@ -128,7 +128,12 @@ class AloneChains:
             self._match(run, names, t2)
         else:
             place = code.fresh("i")
-            with code.block(f"for {place} in {line}.firsts({shape.least}, {shape.most}):"):
+            places = f"{line}.firsts({shape.least}, {shape.most})"
+            if shape.least == shape.most:
+                first = code.fresh("n")
+                code(f"{first} = len({line}.ends) - {shape.least}")
+                places = f"() if {first} < 0 else ({first},) if {line}.kink <= {first} else {places}"
+            with code.block(f"for {place} in {places}:"):
                 code(f"{run} = {runs}[{place}][0]")
                 if shape.keep is None:
                     self._match(run, names, t2)

@@ -49,6 +49,13 @@ class ElementLine:
         ([0, 0, 0, 1], [0, 1, 1, 3], 3)
         """
         ends, tops, place = self.ends, self.tops, len(self.ends)
+        if place and ends[-1] < start and (place == 1 or ends[-2] < tops[-1]):  # it comes from the one before alone
+            self.lows.append(place - 1)
+            self.highs.append(place)
+            self.starts.append(start)
+            ends.append(end)
+            tops.append(start)
+            return
         high = place if place and ends[-1] < start else bisect_left(ends, start)
         low = 0
         if high:
@@ -99,12 +106,15 @@ class ElementLine:
     def cut(self, moment: int) -> int:
         """Forget the elements that did not end after a moment; return how many."""
         count = bisect_left(self.ends, moment + 1)
-        for each in (self.starts, self.ends, self.tops, self.lows, self.highs):
-            del each[:count]
-        self.lows = [max(low - count, 0) for low in self.lows]
-        self.highs = [max(high - count, 0) for high in self.highs]
-        self.kink = max(self.kink - count, 0)
-        self.cut_at = max(2 * len(self.ends), SHORT)
+        del self.starts[:count], self.ends[:count], self.tops[:count]
+        left = len(self.ends)
+        if self.kink:
+            self.lows = [max(low - count, 0) for low in self.lows[count:]]
+            self.highs = [max(high - count, 0) for high in self.highs[count:]]
+            self.kink = max(self.kink - count, 0)
+        else:  # each comes from the one before, wherever the line begins
+            del self.lows[left:], self.highs[left:]
+        self.cut_at = max(2 * left, SHORT)
         return count
 
     def reach(self) -> list[tuple[int, int]]:
