@@ -408,3 +408,18 @@ def test_an_older_format_is_refused() -> None:
 def test_what_is_no_snapshot_is_refused(data: object) -> None:
     with pytest.raises(SnapshotError, match="E420"):
         etalis.compile(JOIN).restore(data)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("first", ["a", "b"])
+@pytest.mark.parametrize("policy", ["unrestricted", "chronological", "recent"])
+def test_what_waits_for_its_own_moment_finds_its_partner_after_a_snapshot(first: str, policy: str) -> None:
+    program = etalis.compile("found(K, X, Y) <- a(K, X) equals b(K, Y).")
+    engine = program.engine(policy=policy)
+    engine.push(first, "k", 1, at=1)
+    engine.push(first, "k", 2, at=2)
+    again = program.restore(engine.snapshot(), policy=policy)
+    second = "b" if first == "a" else "a"
+    expected = engine.push(second, "other", 3, at=2) + engine.push(second, "k", 3, at=2)
+    assert again.push(second, "other", 3, at=2) + again.push(second, "k", 3, at=2) == expected
+    assert [event.args for event in expected] == [("k", 2, 3) if first == "a" else ("k", 3, 2)]
+    assert not again.push(second, "k", 4, at=3)

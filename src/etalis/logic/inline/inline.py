@@ -171,6 +171,8 @@ class _Inliner:
             return self._and(self._comparison(name, left, right, types), rest, types, exits)
         if name == "is":
             value, kind = self.number(right, types)
+            if isinstance(value, py.Local):
+                value = py.Number(value.name)  # which may be null
             return self._assign(deref(left), value, kind, rest, types, exits)
         if name not in _EQUALITIES:
             raise _DeclinedError

@@ -109,7 +109,7 @@ def _texts(array: Any, kind: str, tag: str) -> Column:
 
 def _truths(array: Any, kind: str, _: str) -> Column:
     found = from_arrow(pc.cast(array, pa.string()), "string")
-    if not pc.all(pc.is_in(found.texts, _TRUTH)).as_py():
+    if not pc.all(pc.is_in(found.texts, _TRUTH), min_count=0).as_py():
         raise pa.ArrowInvalid(f"a {kind} is true or false")
     return found
 

@@ -31,7 +31,12 @@ class Joins:
         key = stores.join_keys(entry).write(code, place, names)
         stores.side(entry, place)  # has a place in reports, even if nothing ever waits there
         keeps = stores.retention(entry, place) != NEVER_STORED
-        if stores.probes(entry, place):
+        if self.parts.storing.lasts_a_moment(entry):
+            code.probes += 1
+            self.parts.storing.write_first(code, entry, place, names, key, t1, t2)
+            with code.block("else:"):
+                self._probe(Probe(self.parts, code, entry, place, names, key, t1, t2, keeps=True))
+        elif stores.probes(entry, place):
             code.probes += 1
             self.parts.storing.drop_past(code, entry, 1 - place, t2)
             self._probe(Probe(self.parts, code, entry, place, names, key, t1, t2, keeps=keeps))

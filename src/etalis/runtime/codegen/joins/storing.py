@@ -48,8 +48,8 @@ class Storing:
             code(f"{local} = {text}")
             instance = local
         where, keep = code.constant(self.stores.side(entry, place)), self.stores.retention(entry, place)
-        fifo = "" if keep is None else code.constant(self.base.remember(entry, f"fifo{place}", groups.Fifo))
-        if keep == 0:
+        fifo = "" if keep is None else code.constant(self._fifo(entry, place))
+        if keep == 0 and not self.lasts_a_moment(entry):
             code.groups.pop((id(self.stores.side(entry, place)), key), "")
             self.drop_past(code, entry, place, t2)
         is_stored = self._put(code, entry, node, place, key, instance, t1, t2, is_told=bool(matched))
@@ -68,8 +68,39 @@ class Storing:
         """Write that what waits on one side for its own moment alone goes when that is past."""
         if self.stores.retention(entry, place) == 0:
             where = code.constant(self.stores.side(entry, place))
-            fifo = code.constant(self.base.remember(entry, f"fifo{place}", groups.Fifo))
+            fifo = code.constant(self._fifo(entry, place))
             code(f"if {t2} > {fifo}.due: {code.constant(groups.expire_past)}({where}, {fifo}, {t2})")
+
+    def lasts_a_moment(self, entry: Wired) -> bool:
+        """Tell whether both sides of a join wait for their own moment alone, in groups that nothing else refers to."""
+        keys, sides = self.stores.join_keys(entry), (0, 1)
+        return (
+            all(self.stores.retention(entry, place) == 0 for place in sides)
+            and not any(self.outer.awaits(entry, place) or self.outer.alone_at_once(entry, place) for place in sides)
+            and not (keys.gathers or keys.is_loose or keys.fact or self.base.meets_itself(entry))
+        )
+
+    def write_first(
+        self, code: Code, entry: Wired, place: int, names: Names, key: str, t1: str, t2: str
+    ) -> None:  # fmt: skip
+        """Write that the first instance of a moment waits: what is past goes, and nothing else is there to be found.
+
+        Both sides go by the moment of side 0. Stores that were put back have none: their queues tell.
+        """
+        stores = [code.constant(self.stores.side(entry, side)) for side in (0, 1)]
+        fifos = [code.constant(self._fifo(entry, side)) for side in (0, 1)]
+        others = " or ".join(f"{fifo} and {fifo}[-1][0] >= {t2}" for fifo in fifos)
+        with code.block(f"if {t2} > {fifos[0]}.due and not ({others}):"):
+            code(f"{fifos[0]}.due = {t2}")
+            for where, fifo in zip(stores, fifos, strict=True):
+                with code.block(f"if {fifo}:"):
+                    code.add([f"{where}.clear()", f"{fifo}.clear()"])
+            code(f"{stores[place]}[{key}] = {self._instance(code, entry, place, names, t1, t2)}")
+            code(f"{fifos[place]}.append(({t2}, {key}))")
+
+    def _fifo(self, entry: Wired, place: int) -> groups.Fifo:
+        found: groups.Fifo = self.base.remember(entry, f"fifo{place}", groups.Fifo)
+        return found
 
     def _instance(self, code: Code, entry: Wired, place: int, names: Names, t1: str, t2: str) -> str:
         marks = {mark: f"{code.constant(make)}()" for mark, make in self.stores.join_keys(entry).marks.items()}
