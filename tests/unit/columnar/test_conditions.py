@@ -6,11 +6,14 @@ import math
 import random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import etalis
 from etalis.columnar.conditions.asked import Asked
+from etalis.columnar.data.columns import Column
+from etalis.data.values import real
 from etalis.errors import ConditionError
 from etalis.temporal.event import Event
 from helpers.agreement import check
@@ -64,6 +67,53 @@ def test_values_have_the_same_bits(value: str) -> None:
     assert found["D"].to_pylist() == expected
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "far(X, V, D)", "far(X, V, D), D > 0.5", "N > 1, far(X, V, D)", "far(X, V, D), other(D)",
+        "\\+ other(X), far(V, X, D)",
+        "findall(Y, part(N, Y), L), length(L, D)", "parts(N, L), member(M, L), \\+ far(M, X, M), length(L, D)",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("operator", ["where", "event_multiply"])
+def test_questions(condition: str, operator: str) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def far(a: Any, b: Any) -> Any:
+        asked.append((type(a), a, type(b), b))
+        return None if a == b else abs(a - b) / (a + b)  # which raises at times
+
+    def other(a: Any) -> bool:
+        return bool(1 / a > 3)
+
+    program = etalis.compile(
+        f":- event(a(x: float, v: float, n: int)). m(D) <- a(X, V, N) {operator} ({condition}). "
+        "part(1, a). part(1, b). part(2, c). parts(1, [1, 0.5, 2.0]). parts(2, [a]). parts(0, []). parts(2, [-1.0]).",
+        register={"far": far, "other": other},
+    )
+    given = [(x, v, n) for x, v, n in rows() if None not in (x, v, n)] * 2
+    reported: tuple[list[ConditionError], list[ConditionError]] = ([], [])
+    engine = program.engine(on_error=reported[0].append)
+    expected = [(str(m.args[0]), m.end) for at, row in enumerate(given) for m in engine.push("a", *row, at=at)]
+    by_engine, asked = set(asked), []
+    x, v, n = (pa.array(column) for column in zip(*given, strict=True))
+    table = pa.table({"at": list(range(len(given))), "x": x, "v": v, "n": n})
+    assert program.explain(table, event="a") == "over columns: rule 1"
+    found = program.detect(table, event="a", on_error=reported[1].append)
+    given_back = zip(map(str, found["D"].to_pylist()), found["end"].to_pylist(), strict=True)
+    assert sorted(given_back) == sorted(expected)
+    assert sorted(map(str, reported[0])) == sorted(map(str, reported[1]))
+    assert set(asked) == by_engine
+
+
+def test_floats_as_the_language_has_them() -> None:
+    numbers = [0.0, -0.0, 1.0, -2.0, 0.5, math.inf, -math.inf, 1e300, 5e-324, float(1 << 53), 0.1]
+    found = Column("float", np.array(numbers), None, np.array([False] * 10 + [True])).values()
+    expected = [real(number) for number in numbers[:-1]] + ["null"]
+    assert list(map(repr, found)) == list(map(repr, expected))
+    assert list(map(type, found)) == list(map(type, expected))
+
+
 TEXTS = ("vpn-eu", "vpn-", "vpn", "\u00e4\U0001f600-eu", "", "x" * 10_001, "null", "12")
 
 
@@ -89,8 +139,10 @@ def test_texts(goal: str) -> None:
 
 def test_a_text_is_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    answer = Asked._answer
-    monkeypatch.setattr(Asked, "_answer", lambda self, values: asked.append(values) or answer(self, values))
+    answers = Asked._answers
+    monkeypatch.setattr(
+        Asked, "_answers", lambda self, given: answers(self, iter([asked.append(x) or x for x in given]))
+    )
     program = etalis.compile(
         ":- event(a(p: string)). m(Z, H) <- a(P) check (t2(T), H is T * 2, atom_concat('vpn-', Z, P))."
     )

@@ -544,3 +544,13 @@ def test_have_in_common() -> None:
         expected = bool({x >> 2 for x in a} & {x >> 2 for x in b})
         assert order.have_in_common(ints(sorted(a)), ints(sorted(b)), 2) == expected
         assert have_in_common(ints(sorted(a)), ints(sorted(b)), 2) == expected
+
+
+@pytest.mark.parametrize("groups", [0, 1, 7, (1 << 16) - 1, 1 << 16, (1 << 16) + 1])
+def test_rows_by_group(groups: int) -> None:
+    keys = np.concatenate([np.arange(groups), np.random.default_rng(5).integers(0, groups or 1, min(9, 9 * groups))])
+    index = KeyIndex(keys.reshape(-1, 1))
+    order, begin = index.by_group()
+    assert order.tolist() == np.lexsort((np.arange(len(keys)), index.group)).tolist()
+    assert begin.tolist() == [0, *np.cumsum(np.bincount(index.group, minlength=groups)).tolist()]
+    assert order.dtype == begin.dtype == np.int64

@@ -49,13 +49,7 @@ class Asked:
         """Return the solutions of rows."""
         given = given_values(rows, self.reads, is_timed=self.is_timed, replayed=self.replayed)
         first, group = distinct(given, len(rows))
-        answers: list[Sequence[tuple[Value, ...]]] = []
-        raising: list[int] = []
-        for number, values in enumerate(tuples_of(given, first)):
-            answer = self._answer(values)
-            if answer is None:
-                raising.append(number)
-            answers.append(answer or ())
+        answers, raising = self._answers(tuples_of(given, first))
         doubt = np.isin(group, raising) if raising else None
         counts = np.array([len(answer) for answer in answers], np.int64)
         mine = counts[group]
@@ -68,14 +62,39 @@ class Asked:
         columns = {name: narrowed([each[i] for each in found]) for i, name in enumerate(self.makes)}
         return Found(kept, ColumnBlock(columns, places_of(counts, group)), doubt)
 
-    def _answer(self, values: tuple[Value, ...]) -> Sequence[tuple[Value, ...]] | None:
-        """Return the solutions; None where one raises, or leaves something open."""
-        try:
-            found = self.solve(*values)
-        except EtalisError:
-            return None
-        several = found if self.multiplies else () if found is None else (found,)
-        return None if any(None in each for each in several) else several
+    def _answers(self, questions: Iterator[tuple[Value, ...]]) -> tuple[list[Sequence[tuple[Value, ...]]], list[int]]:
+        """Return the solutions of each question, and for which of them one raises, or leaves something open."""
+        found: list[Any] = []
+        raising: list[int] = []
+        while ask_each(self.solve, questions, found) is not None:
+            raising.append(len(found))
+            found.append(None)
+        answers = solutions_of(found, multiplies=self.multiplies)
+        if self.makes:
+            is_open = [i for i, each in enumerate(answers) if any(None in solution for solution in each)]
+            raising += is_open
+            for number in is_open:
+                answers[number] = ()
+        return answers, raising
+
+
+def ask_each(
+    solve: Callable[..., Any], questions: Iterator[tuple[Value, ...]], answers: list[Any]
+) -> EtalisError | None:
+    """Ask one question after the other, and add the answers; stop at one that raises, and return what that is."""
+    try:
+        for values in questions:
+            answers.append(solve(*values))
+    except EtalisError as error:
+        return error
+    return None
+
+
+def solutions_of(answers: Sequence[Any], *, multiplies: bool) -> list[Sequence[tuple[Value, ...]]]:
+    """Return the solutions that answers are: of a goal that multiplies all of them, of others one at most."""
+    if multiplies:
+        return [answer or () for answer in answers]
+    return [() if answer is None else (answer,) for answer in answers]
 
 
 def given_values(

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
 
 from etalis.columnar.conditions.arithmetic import InexactError
-from etalis.columnar.conditions.asked import asking, distinct, given_values, narrowed, tuples_of
+from etalis.columnar.conditions.asked import ask_each, asking, distinct, given_values, narrowed, solutions_of, tuples_of
 from etalis.columnar.conditions.changing_facts import ChangingFacts
 from etalis.columnar.conditions.lowering import find_steps
 from etalis.columnar.conditions.steps import Comparisons, Solved, follow, places_of
@@ -22,6 +23,7 @@ from etalis.columnar.data.columns import FLAT, Column, Flags, Integers, concat, 
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.data.values import Value
+from etalis.errors import EtalisError
 from etalis.language.check.goals import takes_unbound
 from etalis.language.printer import print_term
 from etalis.plan import algebra as p
@@ -69,18 +71,21 @@ class Judge:
         asked = told(test, wanted, conditions.solver.database.overrides)
         loose = () if takes_unbound(test.goal, test.inputs) else tuple(v for v in test.inputs if v in vague)
         self.outputs = (*asked, *loose)
+        self.is_firm = not loose
         self.types = types
         self.conditions = conditions
         self.key = (rule, "condition", print_term(test.goal))
-        self._asking = asking(
-            self.replayed, conditions, lambda own: own.ask(test, self.outputs, rule, is_firm=not loose)
-        )
         self.steps = None if vague else find_steps(test, self.outputs, types, conditions, facts)
 
     @cached_property
-    def ask(self) -> Callable[..., Any]:
-        """The condition as a whole, as the engine asks it; it is compiled when a match needs it."""
-        return self._asking()
+    def _solve(self) -> Callable[..., Any]:
+        """The condition as a whole, which raises what is to be reported; it is compiled when a match needs it."""
+        return asking(self.replayed, self.conditions, self._prepare)()
+
+    def _prepare(self, conditions: Conditions) -> Callable[..., Any]:
+        if isinstance(self.test, p.Prefilter):
+            return conditions.prepare_prefilter(self.test)
+        return conditions.solving(self.test, self.outputs, is_firm=self.is_firm)
 
     @property
     def multiplies(self) -> bool:
@@ -189,12 +194,12 @@ class Judge:
     def _asked(self, rows: Instances) -> tuple[Integers, dict[str, Column], int]:
         """Ask of matches; return the match of every solution, what it binds, and where it was switched off."""
         answers, group, until = self._answers(rows)
-        several = answers if self.multiplies else [() if answer is None else (answer,) for answer in answers]
-        counts = np.array([len(answer or ()) for answer in several], np.int64)
+        found = solutions_of(answers, multiplies=self.multiplies)
+        counts = np.array(list(map(len, found)), np.int64)
         kept = np.repeat(np.arange(len(rows)), counts[group])
-        found = [solution for answer in several for solution in answer or ()]
+        solutions = list(chain.from_iterable(found))
         places = places_of(counts, group)
-        columns = {name: self._column(name, [each[i] for each in found]) for i, name in enumerate(self.outputs)}
+        columns = {name: self._column(name, [each[i] for each in solutions]) for i, name in enumerate(self.outputs)}
         bound = {name: column.take(places) for name, column in columns.items()}
         return kept, bound, until
 
@@ -205,17 +210,20 @@ class Judge:
     def _answers(self, rows: Instances) -> tuple[list[Any], Integers, int]:
         """Ask once per distinct tuple of arguments; return the answers, and which of them each match has.
 
-        From the first error on, matches are asked one by one: each reports its error, as in the engine.
+        The first error is reported, and from there on matches are asked one by one: each reports its error, as in the
+        engine.
         """
         given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check", replayed=self.replayed)
         first, group = distinct(given, len(rows))
+        if self.key in self.conditions.breaker.off:
+            return [None] * len(first), group, len(rows)
         answers: list[Any] = []
-        for values in tuples_of(given, first):
-            before = self.conditions.reports
-            answers.append(self.ask(*values))
-            if self.conditions.reports > before:
-                return self._one_by_one(answers, list(tuples_of(given, first)), group, int(first[len(answers) - 1]))
-        return answers, group, len(rows)
+        error = ask_each(self._solve, tuples_of(given, first), answers)
+        if error is None:
+            return answers, group, len(rows)
+        tuples, raising = list(tuples_of(given, first)), len(answers)
+        self._report(error, tuples[raising])
+        return self._one_by_one([*answers, None], tuples, group, int(first[raising]))
 
     def _one_by_one(
         self, answers: list[Any], tuples: Sequence[tuple[Value, ...]], group: Integers, begin: int
@@ -229,8 +237,14 @@ class Judge:
                 return answers, np.where(np.arange(len(group)) < row, group, len(tuples)), row
             number = int(group[row])
             if number not in known:
-                before = self.conditions.reports
-                answers[number] = answer = self.ask(*tuples[number])
-                if self.conditions.reports == before:
-                    known[number] = answer
+                found: list[Any] = []
+                error = ask_each(self._solve, iter(tuples[number : number + 1]), found)
+                if error is None:
+                    known[number] = answers[number] = found[0]
+                else:
+                    self._report(error, tuples[number])
         return answers, group, len(group)
+
+    def _report(self, error: EtalisError, values: tuple[Value, ...]) -> None:
+        assert isinstance(self.test, p.GoalTest)
+        self.conditions.note_error(error, self.test, values, self.key)

@@ -90,7 +90,7 @@ class FactIndex:
         self.first = self.groups.first if rows else np.zeros(1, np.int64)
         self.is_unique = len(self.groups.first) == len(rows)
         if not self.is_unique:  # facts of one key go together, in their order
-            self.order = np.argsort(self.groups.group, kind="stable")
+            self.order = self.groups.by_group()[0]
             self.number = np.bincount(self.groups.group)
 
     def column(self, place: int) -> Column:

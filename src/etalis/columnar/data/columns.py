@@ -67,7 +67,7 @@ class Column:
             case "term":
                 return self.data.tolist()  # type: ignore[no-any-return]
             case "float":
-                found = [real(x) for x in self.data.tolist()]
+                found = _reals(self.data)
             case "number":
                 assert self.whole is not None
                 return [int(x) if w else real(x) for x, w in zip(self.data.tolist(), self.whole.tolist(), strict=True)]
@@ -93,6 +93,14 @@ class Column:
         if self.type == "string":
             return pa.DictionaryArray.from_arrays(pa.array(self.data, pa.int32()), self.texts)
         return pa.array(self.data, mask=self.absent)
+
+
+def _reals(data: Any) -> list[Value]:
+    """Return floats as the language has them."""
+    found: list[Value] = data.tolist()
+    for place in np.flatnonzero(np.floor(data) == data).tolist():
+        found[place] = real(found[place])
+    return found
 
 
 def at(data: Any, rows: Integers) -> Any:

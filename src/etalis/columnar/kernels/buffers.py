@@ -112,6 +112,12 @@ class KeyIndex:
             found = h.number_keys(self.keys, self.owner, self.number, first, self.group)
         self.first = first[:found]
 
+    def by_group(self) -> tuple[Integers, Integers]:
+        """Return the rows of one group after the other, and where every group begins and the last one ends."""
+        short = len(self.first) <= 1 << 16  # numbers of 16 bits are sorted digit by digit
+        order = np.argsort(self.group.astype(np.uint16) if short else self.group, kind="stable")
+        return order, np.concatenate([[0], np.cumsum(np.bincount(self.group, minlength=len(self.first)))])
+
     def find(self, keys: Any) -> Integers:
         """Return the numbers of other rows of keys, -1 for those that are not among these."""
         group = np.empty(len(keys), np.int64)

@@ -58,8 +58,7 @@ class SlidingTotal:
         self, rows: Instances, low: int, known: KeyIndex, alive: Any, kind: int, numbers: Integers, reals: Any
     ) -> AggregateValues | None:
         count = len(rows)
-        order = np.argsort(known.group, kind="stable")
-        first = np.searchsorted(known.group[order], np.arange(len(known.first) + 1))
+        order, first = known.by_group()
         tally = np.zeros(count if kind == k.DISTINCT else 0, np.int64)
         found = AggregateValues.room(count)
         within, last = k.NO_WINDOW if self.within is None else self.within, self.last or k.NO_LAST

@@ -177,7 +177,7 @@ class Conditions:
                     return
                 failure = ConditionError(Problem("E501", "failure"))
             except EtalisError as error:
-                self._note_error(error, test, values, key)
+                self.note_error(error, test, values, key)
                 return
             self._report(self._explain(failure, test, values, rule, "action"))
 
@@ -202,7 +202,7 @@ class Conditions:
             try:
                 return solve(*map(normal, values))  # some may be plain floats
             except EtalisError as error:
-                self._note_error(error, test, values, key())
+                self.note_error(error, test, values, key())
                 return None
 
         return guarded
@@ -230,7 +230,7 @@ class Conditions:
         code(f"return ({''.join(where[v] + ', ' for v in outputs)}) if {text} else None")
         return code.function()
 
-    def _note_error(self, error: EtalisError, test: p.GoalTest, values: tuple[Any, ...], key: Key) -> None:
+    def note_error(self, error: EtalisError, test: p.GoalTest, values: tuple[Any, ...], key: Key) -> None:
         """Report what a goal raised, and switch it off where that came too often."""
         rule, what, _ = key
         self._report(self._explain(error, test, values, rule, what))
