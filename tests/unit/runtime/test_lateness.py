@@ -261,3 +261,13 @@ def test_a_strict_engine_refuses_what_no_rule_reads_before_it_is_held(declared: 
     engine.push("a", 1, at=1)
     with pytest.raises(etalis.EtalisError, match="no rule reads b/1"):
         engine.push("b", 1, at=2)
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "chronological"])
+def test_what_waits_for_its_own_moment_outlives_a_late_event_elsewhere(policy: str) -> None:
+    program = etalis.compile(f"{ARRIVAL}m(K, X, Y) <- a(K, X) equals b(K, Y).", event_consumption_policy=policy)
+    engine = program.engine()
+    engine.push("a", "k1", 1, at=7)
+    again = program.restore(engine.snapshot())
+    assert again.push("a", "k2", 1, at=5) == ()
+    assert [str(match) for match in again.push("b", "k1", 2, at=7)] == ["m(k1, 1, 2) [7, 7]"]

@@ -22,6 +22,7 @@ Group = Any  # Instance | list[Instance] | deque[Instance]
 Store = dict[Any, Group]
 
 _END = itemgetter(-1)
+_MOMENT = itemgetter(0)
 LONG = 64
 SLACK = 4  # what has expired goes a part of its time later, so that many go at once
 LOT = 64  # at most so many, so that no event waits for long
@@ -147,6 +148,13 @@ class Fifo(deque[tuple[int, Any]]):
     def __init__(self, items: Iterable[tuple[int, Any]] = ()) -> None:
         super().__init__(items)
         self.due = EARLIEST - 1
+
+    def extend(self, items: Iterable[tuple[int, Any]]) -> None:
+        """Add what has waited elsewhere, perhaps older than what is here; nothing of it is past before its end."""
+        added = list(items)
+        super().extend(added)
+        if added:
+            self.due = max(self.due, max(added, key=_MOMENT)[0])
 
     def put_off(self, now: int, keep: int) -> None:
         """Look at it again when there are many that have waited so long."""

@@ -85,12 +85,11 @@ class Storing:
     ) -> None:  # fmt: skip
         """Write that the first instance of a moment waits: what is past goes, and nothing else is there to be found.
 
-        Both sides go by the moment of side 0. Stores that were put back have none: their queues tell.
+        What comes sets the moment of side 0 alone, what is put back that of its own side.
         """
         stores = [code.constant(self.stores.side(entry, side)) for side in (0, 1)]
         fifos = [code.constant(self._fifo(entry, side)) for side in (0, 1)]
-        others = " or ".join(f"{fifo} and {fifo}[-1][0] >= {t2}" for fifo in fifos)
-        with code.block(f"if {t2} > {fifos[0]}.due and not ({others}):"):
+        with code.block(f"if {' and '.join(f'{t2} > {fifo}.due' for fifo in fifos)}:"):
             code(f"{fifos[0]}.due = {t2}")
             for where, fifo in zip(stores, fifos, strict=True):
                 with code.block(f"if {fifo}:"):
