@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from etalis.data.values import Value, real
@@ -17,6 +17,7 @@ from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
 from etalis.temporal.event import Event
+from helpers.examples import by_day
 from helpers.programs import policies
 from properties import test_carry
 from properties.test_columns import check_meaning
@@ -123,18 +124,20 @@ def changing_streams(draw: st.DrawFn, values: Sequence[Value]) -> list[Event]:
     return sorted(found, key=lambda event: (event.end_time, event.start_time))
 
 
+@by_day(2)
 @given(st.sampled_from(VALUES), policies(), st.data())
 def test_columns_give_the_meaning(values: Sequence[Value], policy: str, data: st.DataObject) -> None:
     tree, stream = data.draw(asking(values)), data.draw(changing_streams(values))
     check_meaning(tree, stream, policy, data)
 
 
-@settings(max_examples=settings.default.max_examples // 2)
+@by_day(2)
 @given(programs(RULES), streams(), policies(), st.data())
 def test_rules_that_learn(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check_meaning(tree, stream, policy, data)
 
 
+@by_day(4)
 @given(st.sampled_from(VALUES), policies(), st.data())
 def test_batches_and_pushes_alternate(values: Sequence[Value], policy: str, data: st.DataObject) -> None:
     tree, stream = data.draw(asking(values)), data.draw(changing_streams(values))

@@ -28,8 +28,8 @@ PROGRAMS = {
     "no rule that reads it": ("d(K) <- z(K).", "unrestricted"),
 }
 WITHOUT_MATCHES = ("keys that never come again", "no rule that reads it")
-FIRST, MORE = 3_000, 6_000
-SLACK = 100_000  # bytes, less than a tenth of what the further events would take
+FIRST, MORE = 1_500, 3_000
+SLACK = 50_000  # bytes, less than a tenth of what the further events would take
 
 
 def stream(begin: int, end: int) -> Iterator[tuple[Any, ...]]:
