@@ -132,7 +132,8 @@ class Code:
             self.held[id(store), key] = held
 
     def fresh(self, stem: str) -> str:
-        """Return a new local name."""
+        """Return a new local name, which is never that of an attribute, a time or an object."""
+        assert stem not in ("x", "t", "k")
         self.fresh_names += 1
         return f"{stem}{self.fresh_names}"
 

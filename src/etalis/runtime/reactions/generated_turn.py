@@ -30,7 +30,7 @@ def write_turn(
         name = turn.names[place]
         if name not in asked:
             continue
-        known[name] = code.fresh("x")
+        known[name] = code.fresh("v")
         code(f"{known[name]} = raw[{3 + place}]")
     way_out = f"return {code.constant(turn.act)}(raw)"
     top = len(code.lines)

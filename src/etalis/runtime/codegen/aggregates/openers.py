@@ -52,7 +52,7 @@ class OpenerFolds:
                         code(f"{several} = {code.constant(folder.recent)}({place}, {limit})")
                 key, shares = self._shared_key(code, node, folder, names, opener)
                 with code.block(f"for {opener} in {several}:"):
-                    start = code.fresh("t")
+                    start = code.fresh("s")
                     code(f"{start} = {opener}.start")
                     lasts = [f"{start} >= {limit}"] if folder.keep is not None else []
                     with code.block(f"if {' and '.join([f'{opener}.end < {t1}', *lasts, *shares])}:"):

@@ -70,7 +70,7 @@ class FoldResults:
         written = build(code, term, names, sure(node.element))
         if written.isidentifier():
             return written
-        local = code.fresh("x")
+        local = code.fresh("v")
         code(f"{local} = {written}")
         return local
 

@@ -33,7 +33,7 @@ class SlideCode:
         self.kernel = fold.fold.kernel
         self.value, self.t1, self.t2 = value, t1, t2
         self.group, self.items, self.item, self.old, self.total, self.result, self.start, self.limit = (
-            code.fresh(stem) for stem in ("g", "w", "i", "y", "s", "r", "t", "l")
+            code.fresh(stem) for stem in ("g", "w", "i", "y", "s", "r", "b", "l")
         )
         self.is_mean = self.kernel == "mean"
 
@@ -212,7 +212,7 @@ class SlideCode:
     def _floats(self) -> None:
         """Write a sum in two floats: `high`, rounded, and `low`, what rounding lost; exact if no `low` is rounded."""
         code = self.code
-        high, low, before, other, part, lost = (code.fresh(stem) for stem in ("h", "d", "a", "e", "z", "x"))
+        high, low, before, other, part, lost = (code.fresh(stem) for stem in ("h", "d", "a", "e", "z", "o"))
         exact = code.fresh("q")
 
         def shift(sign: str, x: str) -> str:

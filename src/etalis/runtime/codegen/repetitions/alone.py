@@ -121,7 +121,7 @@ class AloneCode:
             code(f"{run} = {group}[0]")
             tests = [f"len({group}) > 1"] + ([f"{run}.start < {limit}"] if limit else [])
             if self.shape.goes:
-                token = code.fresh("x")
+                token = code.fresh("o")
                 tests.append(f"(({token} := {run}.tied) is not None and not {token}.alive)")
             with code.block(f"if {' or '.join(tests)}:"):
                 given = ", ".join([self.runs, key, str(latest), t1, limit or "None"])
