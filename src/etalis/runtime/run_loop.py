@@ -51,6 +51,7 @@ class RunLoop:
         self.rules = rules
         self.state = rules.state
         self.changes = changes
+        self.raised: dict[tuple[str, int], EventKind] = {}
 
     def process(
         self, kind: tuple[str, int], values: tuple[Any, ...], start: int, end: int, number: int, out: list[Raw],
@@ -401,8 +402,11 @@ class RunLoop:
 
     def _raise(self, step: Occur, out: list[Raw]) -> None:
         """Let an event occur that a goal raised: an input, but received from nowhere."""
-        kind = EventKind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
-        kind.shown = self.rules.heads.shown
+        key = step.name, len(step.args)
+        kind = self.raised.get(key)
+        if kind is None:
+            kind = self.raised[key] = EventKind(*key, None, self.program.attributes.get(key, ()))
+            kind.shown = self.rules.heads.shown
         raw: Raw = (step.end, step.start, kind, *step.args)
         if self.rules.traced:
             raw = (*raw, step.cause)

@@ -1,13 +1,15 @@
 """The first path of an action as generated code: every step takes its first choice; where there is none, a way out.
 
-A test takes its first solution, `or` its left side, `par` its left side and then the right one, a call the only clause
-of its action. Law: where all of this leads on, it is the first execution in depth-first order; so what is left to the
-search is all that has to look for another way, and what is not known how to write (`write` says so beforehand).
+A test takes its first solution, `or` its left side unless a test at its beginning says that it has no path, `par` its
+left side and then the right one, a call the only clause of its action. Law: where all of this leads on, it is the first
+execution in depth-first order; so what is left to the search is all that has to look for another way, and what is not
+known how to write (`write` says so beforehand).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,6 +53,7 @@ class PathWriter:
     deletes: bool = False
     raises: bool = False
     steps: int = 0
+    side_by_side: int = 0  # actions around that are interleaved
     from_events: frozenset[str] = frozenset()  # expressions of values as the engine holds them
 
     def write(self, code: Code, action: s.Action, known: Names, way_out: str) -> Names:
@@ -60,17 +63,21 @@ class PathWriter:
         return self._write(code, action, known, way_out, ())
 
     def _write(self, code: Code, action: s.Action, known: Names, way_out: str, inside: tuple[Key, ...]) -> Names:
-        self.steps += not isinstance(action, s.Composed | s.IsoAction)
-        if self.steps > self.most:
-            raise UnwrittenError
+        if not isinstance(action, s.Composed | s.IsoAction):
+            self._count()
         match action:
             case s.Skip():
                 return known
-            case s.Composed(operator="or", left=left):
-                return self._write(code, left, known, way_out, inside)
-            case s.Composed(left=left, right=right):
+            case s.Composed(operator="or", left=left, right=right):
+                if self.side_by_side or not self._is_plain(right):
+                    return self._write(code, left, known, way_out, inside)
+                return self._either(code, left, right, known, way_out, inside)
+            case s.Composed(operator=operator, left=left, right=right):
+                self.side_by_side += operator == "par"
                 found = self._write(code, left, known, way_out, inside)
-                return self._write(code, right, found, way_out, inside)
+                found = self._write(code, right, found, way_out, inside)
+                self.side_by_side -= operator == "par"
+                return found
             case s.IsoAction(action=inner):
                 return self._write(code, inner, known, way_out, inside)
             case s.IfThenElse(test=s.Perform(goal=goal)) if indicator(goal) not in self.actions:
@@ -90,6 +97,12 @@ class PathWriter:
                 return known
             case _:
                 raise UnwrittenError
+
+    def _count(self) -> None:
+        """Count a step."""
+        self.steps += 1
+        if self.steps > self.most:
+            raise UnwrittenError
 
     # tests
 
@@ -120,6 +133,57 @@ class PathWriter:
         with code.block("else:"):
             self._write(code, action.otherwise, known, way_out, inside)
         return known  # what one branch binds is not known after both
+
+    def _either(
+        self, code: Code, left: s.Action, right: s.Action, known: Names, way_out: str, inside: tuple[Key, ...]
+    ) -> Names:  # fmt: skip
+        """Write `or`: the right side where a test at the beginning of the left one fails, and no other has a choice."""
+        steps, taken = list(_sequence(left)), code.fresh("c")
+        code(f"{taken} = False")
+        with ExitStack() as blocks:
+            bound, has_choice = known, False
+            while steps and not has_choice and isinstance(steps[0], s.Perform) and self._is_test(steps[0]):
+                self._count()
+                row, found = self.solution(code, steps[0].goal, bound)
+                if found:
+                    code(f"if {row} is not None and None in {row}: {way_out}")
+                blocks.enter_context(code.block(f"if {row} is not None:"))
+                has_choice = bool(found) and not self._has_one_solution(steps[0].goal, bound)
+                bound = {**bound, **found}
+                del steps[0]
+            code(f"{taken} = True")
+            for step in steps:
+                bound = self._write(code, step, bound, way_out, inside)
+        with code.block(f"if not {taken}:"):
+            self._write(code, right, known, way_out, inside)
+        return known  # what one side binds is not known after both
+
+    def _is_test(self, node: s.Perform) -> bool:
+        return indicator(node.goal) not in self.actions
+
+    def _is_plain(self, action: s.Action) -> bool:
+        """Tell whether an action is made of tests, changes and events that are raised, in an order."""
+        for part in walk_action(action):
+            match part:
+                case s.Composed(operator="seq") | s.Skip() | s.FactChange() | s.Raise():
+                    pass
+                case s.Perform() if self._is_test(part):
+                    pass
+                case _:
+                    return False
+        return True
+
+    def _has_one_solution(self, goal: s.Term, known: Names) -> bool:
+        """Tell whether a test has one solution at most: a calculation, or a fact of state by its key."""
+        match goal:
+            case s.Compound(name="is", args=(_, _)):
+                return True
+            case s.Compound(name=name, args=args) if self.state is not None:
+                predicate = self.state.predicates.get((name, len(args)))
+                width = 0 if predicate is None else predicate.key
+                return width > 0 and all(names(variables(arg)) <= known.keys() for arg in args[:width])
+            case _:
+                return False
 
     def _call(
         self, code: Code, goal: s.Term, clauses: Sequence[s.ActionClause], known: Names, way_out: str,
@@ -225,6 +289,15 @@ class PathWriter:
         local = code.fresh("v")
         code(f"{local} = {text}")
         return local
+
+
+def _sequence(action: s.Action) -> Iterator[s.Action]:
+    """Yield actions that stand one after the other."""
+    if isinstance(action, s.Composed) and action.operator == "seq":
+        yield from _sequence(action.left)
+        yield from _sequence(action.right)
+    else:
+        yield action
 
 
 def _as_terms(row: Row) -> Row:
