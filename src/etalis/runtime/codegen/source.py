@@ -14,6 +14,7 @@ from typing import Any
 
 _WORDS = re.compile(r"\w+")
 _CONSTANT = re.compile(r"k?\d+$")
+_TYPES = frozenset(("float", "int", "len", "str", "tuple", "type"))  # what tests ask of every value
 GENERATED = "<etalis plan>"  # the file that generated code says it comes from
 
 
@@ -88,6 +89,8 @@ class Code:
         self.long_running = False
         self.is_entry = False  # what users call for every event: its objects are globals, which a call does not copy
         self.shared: dict[str, CellType] = {}
+        self.derived = 0  # how many times it is written that a rule makes an event
+        self.of_first: dict[str, str] = {}  # what lines come to where a rule has made nothing at the stamp yet
         self.rope = "None"  # what the event that is offered is made of; a point in time of nothing
 
     def __call__(self, line: str) -> None:
@@ -162,6 +165,7 @@ class Code:
         body = "".join(f"        nonlocal {name}\n" for name in self.shared) + ("\n".join(self.lines) or "        pass")
         before = "".join(f"    {name} = None\n" for name in self.shared)
         own = [f"k{i}=k{i}" for i in range(len(self.objects))] if self.long_running else []
+        own += [f"{name}={name}" for name in sorted(_TYPES & words_of(body))] if self.long_running else []
         parameters = ", ".join([*self.parameters, *own])
         return f"def make({outer}):\n{before}    def f({parameters}):\n{body}\n    return f\n"
 
