@@ -302,19 +302,15 @@ class RunLoop:
 
     def settle(self, out: list[Raw]) -> None:
         """Process what was caused, round by round, until nothing new comes; then reactions and what was asked for."""
-        steps, reactor = self.state.steps, self.reactor
-        self._settle_rounds(out)
-        if reactor is not None:
-            reactor.react()
-        while steps:
-            self._perform(steps.popleft(), out)
-            self._settle_rounds(out)
-            if reactor is not None:
+        state, reactor = self.state, self.reactor
+        while True:
+            while state.queue:
+                self._settle_round(out)
+            if reactor is not None and state.reacting:
                 reactor.react()
-
-    def _settle_rounds(self, out: list[Raw]) -> None:
-        while self.state.queue:
-            self._settle_round(out)
+            if not state.steps:
+                return
+            self._perform(state.steps.popleft(), out)
 
     def _settle_round(self, out: list[Raw]) -> None:
         queue = self.state.queue

@@ -46,7 +46,7 @@ class PathWriter:
     conditions: Conditions
     state: StateStore | None
     actions: Actions
-    ask: Callable[[Code, str, str | None], None]  # the expression of the event, and of its delay in seconds
+    ask: Callable[[Code, Sequence[str], str | None], None]  # the event or its name and attributes; the delay
     most: int  # steps that a path may have
     copies: int = 0
     at_once: bool = False  # whether a fact that is inserted is all that a transaction does
@@ -54,12 +54,14 @@ class PathWriter:
     raises: bool = False
     steps: int = 0
     side_by_side: int = 0  # actions around that are interleaved
+    perhaps: frozenset[str] = frozenset()  # variables that one of two ways, of which one is taken, has bound
     from_events: frozenset[str] = frozenset()  # expressions of values as the engine holds them
 
     def write(self, code: Code, action: s.Action, known: Names, way_out: str) -> Names:
         """Write all steps of an action; `way_out` is the line where one has no first choice. Return what is bound."""
         if sum(1 for _ in walk_action(action)) > _MOST:
             raise UnwrittenError
+        self.perhaps = frozenset()
         return self._write(code, action, known, way_out, ())
 
     def _write(self, code: Code, action: s.Action, known: Names, way_out: str, inside: tuple[Key, ...]) -> Names:
@@ -93,7 +95,7 @@ class PathWriter:
             case s.Raise(event=event, after=after):
                 delay = None if after is None else self._value(code, after, known)
                 self.raises = True
-                self.ask(code, self._value(code, event, known), delay)
+                self.ask(code, self._event(code, event, known), delay)
                 return known
             case _:
                 raise UnwrittenError
@@ -109,6 +111,8 @@ class PathWriter:
     def solution(self, code: Code, goal: s.Term, known: Names) -> tuple[str, Names]:
         """Write that a test is asked for its first solution; return its name, and what it binds."""
         mentioned = dict.fromkeys(v.name for v in variables(goal))
+        if not self.perhaps.isdisjoint(mentioned):
+            raise UnwrittenError
         inputs = tuple(name for name in mentioned if name in known)
         outputs = tuple(name for name in mentioned if name not in known and not name.startswith("_#"))
         solve = self.conditions.solving(p.GoalTest("where", goal, inputs, outputs), outputs, is_firm=True)
@@ -128,17 +132,27 @@ class PathWriter:
         row, found = self.solution(code, goal, known)
         if found:
             code(f"if {row} is not None and None in {row}: {way_out}")
+        before = self.perhaps
         with code.block(f"if {row} is not None:"):
-            self._write(code, action.action, {**known, **found}, way_out, inside)
+            bound = self._write(code, action.action, {**known, **found}, way_out, inside)
         with code.block("else:"):
-            self._write(code, action.otherwise, known, way_out, inside)
-        return known  # what one branch binds is not known after both
+            self._write_other(code, action.otherwise, known, before, bound, way_out, inside)
+        return known
+
+    def _write_other(
+        self, code: Code, action: s.Action, known: Names, before: frozenset[str], bound: Names, way_out: str,
+        inside: tuple[Key, ...],
+    ) -> None:  # fmt: skip
+        """Write the other one of two ways, of which the first has `bound` variables: nothing may ask for them later."""
+        perhaps, self.perhaps = self.perhaps, before
+        found = self._write(code, action, known, way_out, inside)
+        self.perhaps |= perhaps | ((bound.keys() | found.keys()) - known.keys())
 
     def _either(
         self, code: Code, left: s.Action, right: s.Action, known: Names, way_out: str, inside: tuple[Key, ...]
     ) -> Names:  # fmt: skip
         """Write `or`: the right side where a test at the beginning of the left one fails, and no other has a choice."""
-        steps, taken = list(_sequence(left)), code.fresh("c")
+        steps, taken, before = list(_sequence(left)), code.fresh("c"), self.perhaps
         code(f"{taken} = False")
         with ExitStack() as blocks:
             bound, has_choice = known, False
@@ -155,8 +169,8 @@ class PathWriter:
             for step in steps:
                 bound = self._write(code, step, bound, way_out, inside)
         with code.block(f"if not {taken}:"):
-            self._write(code, right, known, way_out, inside)
-        return known  # what one side binds is not known after both
+            self._write_other(code, right, known, before, bound, way_out, inside)
+        return known
 
     def _is_test(self, node: s.Perform) -> bool:
         return indicator(node.goal) not in self.actions
@@ -277,6 +291,13 @@ class PathWriter:
                 plain = _FROM_EVENTS if cells[-1] in self.from_events else _AS_THEY_ARE
                 tests[f"{cells[-1]}.__class__ not in {code.constant(plain)}"] = None
         return cells, " or ".join(tests), has_holes
+
+    def _event(self, code: Code, event: s.Term, known: Names) -> list[str]:
+        """Return the expressions of an event that is raised: of its name and attributes, where these are written."""
+        if not isinstance(event, s.Compound):
+            return [self._value(code, event, known)]
+        args = [self._value(code, arg, known) for arg in event.args]
+        return [code.constant(event.name), tuple_of(args)]
 
     def _value(self, code: Code, term: s.Term, known: Names) -> str:
         """Return the expression of a term, all of whose variables are bound."""
