@@ -164,12 +164,16 @@ def prepare(*locks: str, folder: Path = VENV) -> None:
 
 
 def run(command: Sequence[str], folder: Path = VENV, output: Path | None = None) -> int:
-    """Run a venv's Python in the project's folder, with Spark that stays on this machine; keep its output."""
+    """Run a venv's Python in the project's folder, with Spark that stays on this machine; keep its output.
+
+    Bytecode is kept, whatever the environment says: hundreds of processes of tests and of Spark import the package.
+    """
     python = str(python_of(folder))
-    environment = os.environ | {"PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONHASHSEED": "0"}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = kept | {"PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONHASHSEED": "0"}
     with nullcontext() if output is None else output.open("w") as file:
-        kept = {} if file is None else {"stdout": file, "stderr": subprocess.STDOUT}
-        return subprocess.run([python, *command], cwd=ROOT, env=environment, check=False, **kept).returncode
+        streams = {} if file is None else {"stdout": file, "stderr": subprocess.STDOUT}
+        return subprocess.run([python, *command], cwd=ROOT, env=environment, check=False, **streams).returncode
 
 
 def run_step(step: Step, output: Path | None = None) -> tuple[bool, str, float]:

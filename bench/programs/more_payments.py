@@ -158,4 +158,44 @@ FEE = Case(
 )
 
 
-PAYMENTS = named(VELOCITY, VELOCITY_PYTHON, LOW_STOCK, SPENDER, FEE)
+# what each shop has sold in every ten minutes, when they are over
+
+
+def till_rows(n: int) -> list[Row]:
+    r = random.Random(19)
+    return [("till", f"k{r.randrange(50)}", r.randrange(100), i) for i in range(n)]
+
+
+def tills_loop(rows: list[Row]) -> list[Match]:
+    sums: dict[str, list[int]] = {}  # since when, and how much
+    out: list[Match] = []
+    end = 600
+    for _, shop, value, t in rows:
+        while t >= end:
+            out += [("total", (shop, end, total), since, end) for shop, (since, total) in sums.items()]
+            sums.clear()
+            end += 600
+        known = sums.get(shop)
+        if known is None:
+            sums[shop] = [t, value]
+        else:
+            known[1] += value
+    return out + [("total", (shop, end, total), since, end) for shop, (since, total) in sums.items()]
+
+
+TILLS = Case(
+    "tills",
+    "running(K, Until, S) <- aggregate(sum(V), (till(K, V) check (t2(T), window(T, Until))), S) within 10 min.\n"
+    "exceptionAlarmAbsoluteDatetime(closed(K, Until), Until) <- till(K, _) check (t2(T), window(T, Until)).\n"
+    "closing([property(policy, recent)]) rule:"
+    " total(K, Until, S) <- running(K, Until, S) seq closed(K, Until) within 10 min.\n"
+    "window(T, Until) :- Until is floor(T / 10 min) * 10 min + 10 min.\n"
+    "print_trigger(total/3).",
+    "unrestricted",
+    till_rows,
+    tills_loop,
+    closes=True,
+)
+
+
+PAYMENTS = named(VELOCITY, VELOCITY_PYTHON, LOW_STOCK, SPENDER, FEE, TILLS)

@@ -272,6 +272,20 @@ def _runs(case: Case) -> bool:
     return not case.errors
 
 
+def _is_permutable(case: Case) -> bool:
+    """Tell whether rules have another order: of one rule alone the text is what `reparsed` runs."""
+    from etalis.language.syntax import Rule
+
+    if not _runs(case) or case.is_ordered or case.output is not None:
+        return False
+    return sum(isinstance(item, Rule) for item in compiled(case).compiled.tree.items) > 1
+
+
+def _has_batches(rows: int) -> Callable[[Case], bool]:
+    """Return what tells whether a stream has several batches of so many rows: one batch is what `columns` runs."""
+    return lambda case: against_tables(case) is None and (len(case.steps) > rows or not case.admits("columns"))
+
+
 def _is_explained(case: Case) -> bool:
     """Tell whether all that occurs is explained: what reactions raise is not yet."""
     return _runs(case) and not compiled(case).compiled.reactions
@@ -304,7 +318,7 @@ TREATMENTS: Mapping[str, Treatment] = {
         Treatment("semantics", run_semantics, lambda case: against_meaning(case) is None),
         Treatment("engine", push_steps, lambda case: True),
         Treatment("engine-run", _as_rows, _is_finite),
-        Treatment("permuted", _permuted, lambda case: _runs(case) and not case.is_ordered and case.output is None),
+        Treatment("permuted", _permuted, _is_permutable),
         Treatment("reparsed", _reparsed, _runs),
         Treatment("unshared", _unshared, _runs),
         Treatment("parts", _with_parts, _runs),
@@ -313,8 +327,8 @@ TREATMENTS: Mapping[str, Treatment] = {
         Treatment("held", _held, _is_orderless),
         Treatment("corrected", _corrected, _is_repeatable),
         Treatment("revised", _revised, _is_repeatable),
-        Treatment("columns-1", run_columns(1), lambda case: against_tables(case) is None),
-        Treatment("columns-7", run_columns(7), lambda case: against_tables(case) is None),
+        Treatment("columns-1", run_columns(1), _has_batches(1)),
+        Treatment("columns-7", run_columns(7), _has_batches(7)),
         Treatment("columns", run_columns(WHOLE), lambda case: against_tables(case) is None),
         Treatment("carried", _carried, lambda case: against_tables(case) is None),
         Treatment("restored", _restored, lambda case: _runs(case) and case.output is None),

@@ -37,11 +37,15 @@ rate(x, 2, 0.5). rate(y, 1, 1.0). rate(1, 3, 2.0). rate(2, 0, 1.5). rate(x, 5, 0
 twice(X, Y) :- Y is X * 2.
 grade(X, low) :- X < 1, !. grade(_, high).
 some(X, Y) :- rate(X, Y, _). some(X, 7) :- border(X, _).
+slot(X, Y) :- t2(T), Y is floor(T / 2) * X.
+band(X, low) :- X < 1. band(X, mid) :- X >= 1, X < 2. band(X, Y) :- X >= 2, twice(X, Y). band(2, X) :- X = 1.
+capped(X, Y) :- X > 1, !, Y = 1. capped(X, X).
 """
 TERMS = ("X", "Y", "N", "1", "2", "0.5", "x", "null")
 SUMS = (
     *("X", "Y", "N", "2", "0", "-1.5"), *("X + Y", "X - N", "Y * N", "X / Y", "N / 2", "X // N", "X mod 2", "Y rem N"),
     *("abs(X)", "- Y", "min(X, N)", "max(X, Y)", "sqrt(N)", "round(Y)", "floor(X / 2)", "float(N)", "X ** 2"),
+    *("ceiling(Y / 3)", "floor(N / -2)", "floor(Y / 0)"),
     *("X ** N", "Y ^ 2", "2 ** X", "sin(Y)", "log(X)", "exp(N)", "atan2(X, Y)", "cos(Y) ** 0.5"),
 )  # fmt: skip
 SIGNS = ("<", ">", "=<", ">=", "=:=", "=\\=")
@@ -56,10 +60,14 @@ BINDINGS = (
     "rate({0}, {1}, _)", "rate({0}, _, {1})", "rate({0}, {1}, W), W >= 0.5", "border({0}, {1})", "border({1}, {0})",
     "near({0}, {1})", "twice({0}, {1})", "{1} = {0}", "grade({0}, {1})", "some({0}, {1})", "member({1}, [{0}, 1, x])",
     "atom_length({0}, {1})", "({0} = 1, {1} = 2 ; {1} = {0})", "({0} == x -> {1} = 1 ; {1} = 2)", "rate(x, {1}, _)",
+    "band({0}, {1})", "capped({0}, {1})",
     "findall(P, near({0}, P), {1})", "once(some({0}, {1}))", "rate({1}, {1}, _)", "\\+ near({0}, {1}), {1} = 0",
     "sparql('-'({0}, 1), {1})", "sparql('*'({0}, 1.0e200), {1})", "sparql('/'({0}, 2), {1})", "sparql(str({0}), {1})",
 )  # fmt: skip
-TIMES = ("t1({1})", "t2({1})", "t2(E), {1} is E * 2", "t1(S), t2(E), {1} is E - S", "t2(E), rate({0}, {1}, _), E > 1")
+TIMES = (
+    "t1({1})", "t2({1})", "t2(E), {1} is E * 2", "t1(S), t2(E), {1} is E - S", "t2(E), rate({0}, {1}, _), E > 1",
+    "slot({0}, {1})",
+)  # fmt: skip
 
 
 @st.composite

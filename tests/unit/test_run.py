@@ -143,6 +143,13 @@ def test_steps_beside_others_are_shown_and_counted(
     assert shown.index("one") < shown.index("== bad, beside the others\ntwo") < shown.index("failed")
 
 
+def test_steps_keep_bytecode(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(run, "python_of", lambda folder: sys.executable)
+    assert run.run(["-c", "import sys; print(sys.dont_write_bytecode)"], output=tmp_path / "shown") == 0
+    assert (tmp_path / "shown").read_text() == "False\n"
+
+
 def test_the_locks_pin_exact_versions_and_name_no_index() -> None:
     for lock in (ROOT / "requirements").glob("*.lock"):
         for line in lock.read_text().splitlines():

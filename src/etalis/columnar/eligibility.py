@@ -25,9 +25,9 @@ from etalis.language.ground_terms import variables
 from etalis.language.outer.strata import Levels
 from etalis.language.printer import print_term
 from etalis.language.syntax import Const, Term, Var
+from etalis.language.traversal import term_variables
 from etalis.logic.tabling.components import number_components
 from etalis.plan import algebra as p
-from etalis.plan.binarize import term_variables
 from etalis.plan.keys import show
 from etalis.plan.lattice import TERM
 from etalis.plan.retention import join_key, shared_names

@@ -59,10 +59,10 @@ def install_goals(
     }
     for key, read in found.items():
         _install(database, key, _stepping(host, read))
-    for key, sentence in REFUSED_GOALS.items():
-        _install(database, key, _refusing(key, sentence))
-    for key in EXPLAINS:
-        _install(database, key, _refusing(key, _NOT_HERE) if explain is None else explain(key))
+    for key, code in _REFUSED.items():
+        _install(database, key, code)
+    for key, code in _UNEXPLAINED.items():
+        _install(database, key, code if explain is None else explain(key))
 
 
 def _install(database: Database, key: Key, code: Code) -> None:
@@ -87,6 +87,10 @@ def _refusing(key: Key, sentence: str) -> Code:
         raise LogicError(error, "E507", f"{name}/{arity} cannot be called from a program", sentence)
 
     return run
+
+
+_REFUSED = {key: _refusing(key, sentence) for key, sentence in REFUSED_GOALS.items()}
+_UNEXPLAINED = {key: _refusing(key, _NOT_HERE) for key in EXPLAINS}
 
 
 def _checked_rule(machine: Machine, term: Term, program: Tree) -> Rule:

@@ -147,20 +147,23 @@ class GoalOperators:
     __slots__ = ("infix", "postfix", "prefix")
 
     def __init__(self) -> None:
-        self.prefix: dict[str, TermOperator] = {}
-        self.infix: dict[str, TermOperator] = {}
-        self.postfix: dict[str, TermOperator] = {}
-        for priority, (kind, names) in _PREFIX.items():
-            self._define_all(priority, kind, names)
-        for priority, kind, names in _INFIX:
-            self._define_all(priority, kind, names)
-        for row in _BY_WORD.values():
-            table = self.postfix if row.kind == "star_times" else self.infix
-            table[row.name] = TermOperator(row.priority, row.left, row.right)
+        self.prefix: dict[str, TermOperator] = dict(_STANDARD.prefix)
+        self.infix: dict[str, TermOperator] = dict(_STANDARD.infix)
+        self.postfix: dict[str, TermOperator] = dict(_STANDARD.postfix)
 
-    def _define_all(self, priority: int, kind: str, names: str) -> None:
-        for name in names.split():
-            self.define(priority, kind, name)
+    @classmethod
+    def standard(cls) -> GoalOperators:
+        """Return those that every program begins with."""
+        found = cls.__new__(cls)
+        found.prefix, found.infix, found.postfix = {}, {}, {}
+        rows = [*((priority, *row) for priority, row in _PREFIX.items()), *_INFIX]
+        for priority, kind, names in rows:
+            for name in names.split():
+                found.define(priority, kind, name)
+        for row in _BY_WORD.values():
+            table = found.postfix if row.kind == "star_times" else found.infix
+            table[row.name] = TermOperator(row.priority, row.left, row.right)
+        return found
 
     def define(self, priority: int, kind: str, name: str) -> None:
         """Do what `op(priority, kind, name)` says; priority 0 takes the operator away."""
@@ -178,6 +181,9 @@ class GoalOperators:
 
     def __contains__(self, name: object) -> bool:
         return name in self.prefix or name in self.infix or name in self.postfix
+
+
+_STANDARD = GoalOperators.standard()
 
 
 def find_operator(token: Token) -> PatternOperator | None:

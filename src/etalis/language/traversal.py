@@ -177,6 +177,11 @@ def variables(*several: s.Term) -> Iterator[s.Var]:
                 yield part
 
 
+def term_variables(*several: s.Term) -> tuple[str, ...]:
+    """Return the names of the variables of terms, in order of first occurrence."""
+    return tuple(dict.fromkeys(v.name for v in variables(*several)))
+
+
 def names(found: Iterable[s.Var]) -> frozenset[str]:
     """Return the names of some variables."""
     return frozenset(v.name for v in found)

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import assert_never
 
 from etalis.language import syntax as s
+from etalis.language.traversal import term_variables
 from etalis.plan import algebra as p
-from etalis.plan.binarize import term_variables
 from etalis.temporal.aggregate import FOLDS
 
 

@@ -12,7 +12,7 @@ from etalis.language.rules import expand_any, with_checks
 from etalis.language.syntax import Rule
 from etalis.language.traversal import rewrite as rewrite_pattern
 from etalis.plan import algebra as p
-from etalis.plan.binarize import binarize
+from etalis.plan.build.binarize import binarize
 from etalis.plan.rewrite import rewrite
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations

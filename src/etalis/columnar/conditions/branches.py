@@ -1,4 +1,4 @@
-"""Alternatives of a goal as steps: clauses, disjunctions, conditionals and negation over facts that events change.
+"""Alternatives of a goal as steps: clauses, and disjunctions, conditionals and negation over facts that events change.
 
 A branch is entered by rows, finds their solutions by steps of its own, and may commit: a row that has come past the cut
 of a clause, or the condition of `->`, goes on with that solution alone and enters no branch behind. Law: the solutions
@@ -12,12 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from etalis.columnar.conditions.arithmetic import InexactError
+from etalis.columnar.conditions.asked import Asked
 from etalis.columnar.conditions.steps import Found, GoalStep, Solved, follow
 from etalis.columnar.data.columns import Column, Flags, Integers, concat
 from etalis.columnar.data.instances import ColumnBlock, Instances
 from etalis.language.check.goals import calls, conjuncts, indicator
 from etalis.language.syntax import Clause, Compound, Const, Term, Var
 from etalis.language.traversal import rewrite_term, variables
+from etalis.logic.machine.predicate import Predicate
 
 _CUT = ("!", 0)
 _MOST = 8  # branches of one goal
@@ -92,6 +95,21 @@ class BranchingStep:
 
 
 @dataclass(frozen=True, slots=True)
+class ClausesStep:
+    """A call as its clauses; arrays cannot tell any more when the predicate has got others."""
+
+    predicate: Predicate
+    changes: int
+    clauses: BranchingStep
+
+    def find(self, rows: Instances) -> Found:
+        """Return the solutions of rows."""
+        if self.predicate.changes != self.changes:
+            raise InexactError
+        return self.clauses.find(rows)
+
+
+@dataclass(frozen=True, slots=True)
 class NegatedStep:
     """Rows for which goals have no solution."""
 
@@ -105,6 +123,19 @@ class NegatedStep:
         if solved.doubt is not None:
             passes &= ~solved.doubt
         return Found(np.flatnonzero(passes), None, solved.doubt)
+
+
+def asks(step: GoalStep) -> bool:
+    """Tell whether a step asks the solver whatever the rows are."""
+    match step:
+        case BranchingStep(branches=branches):
+            return any(asks(inner) for branch in branches for inner in (*branch.before, *branch.after))
+        case ClausesStep(clauses=clauses):
+            return asks(clauses)
+        case NegatedStep(steps=steps):
+            return any(map(asks, steps))
+        case _:
+            return isinstance(step, Asked)
 
 
 def _marked(count: int, doubt: Flags | None) -> Flags:

@@ -12,20 +12,21 @@ from functools import reduce
 from itertools import count
 from typing import TYPE_CHECKING
 
+from etalis.columnar.conditions import branches as b
 from etalis.columnar.conditions.asked import Asked, asking
-from etalis.columnar.conditions.branches import BranchingStep, GoalBranch, NegatedStep, StepBranch, alternatives, unfold
 from etalis.columnar.conditions.expressions import as_arithmetic
 from etalis.columnar.conditions.lookups import ColumnLookup
 from etalis.columnar.conditions.lookups_at_turns import LookupAtTurns
 from etalis.columnar.conditions.steps import Calculation, Comparison, Comparisons, GoalStep, Moment
 from etalis.language.check.goals import BINDS_NOTHING, Call, bound_by, calls, conjuncts, indicator
-from etalis.language.lower import to_logic
-from etalis.language.syntax import Compound, Const, Term, Var
+from etalis.language.lower import to_logic, to_syntax
+from etalis.language.syntax import Clause, Compound, Const, Term, Var
 from etalis.language.traversal import names, variables
 from etalis.logic.builtins.table import CODES, TESTS
 from etalis.logic.inline import python_source as n
 from etalis.logic.inline.ground.predicates import PREDICATES
 from etalis.logic.inline.inline import inline
+from etalis.logic.inline.knowledge.unfold import unfold
 from etalis.logic.machine.control import FORMS
 from etalis.plan import algebra as p
 
@@ -104,7 +105,7 @@ class _Lowering:
     def step(self, goal: Term, later: frozenset[str]) -> GoalStep | None:
         """Return the step of a goal, and note what it binds; None if it may have to be asked again."""
         at_once = self._moment(goal) or self._look_up(goal, later) or self._calculation(goal)
-        return at_once or self._branches(goal, later) or self._once(goal, later)
+        return at_once or self._branches(goal, later) or self._clauses(goal, later) or self._once(goal, later)
 
     def _moment(self, goal: Term) -> Moment | None:
         """Return the start or end of a match for a variable that has no value."""
@@ -164,46 +165,66 @@ class _Lowering:
             case _:
                 return None
 
-    def _branches(self, goal: Term, later: frozenset[str]) -> BranchingStep | NegatedStep | None:
+    def _branches(self, goal: Term, later: frozenset[str]) -> b.BranchingStep | b.NegatedStep | None:
         """Return the branches of a goal that asks for facts that events change; None if it is asked as a whole."""
         if self.facts is None or not self.facts.learning.asked(goal):
             return None
         match goal:
             case Compound(name="\\+" | "not", args=(test,)) if not self._is_own((goal.name, 1)):
                 steps = None if any(map(_is_cut, calls(test))) else self._inner().steps(conjuncts(test), frozenset())
-                return None if steps is None else NegatedStep(steps)
+                return None if steps is None else b.NegatedStep(steps)
             case _:
                 found = self._alternatives(goal)
-        if found is None:
+        return None if found is None else self._branching(found, goal, later)
+
+    def _clauses(self, goal: Term, later: frozenset[str]) -> b.ClausesStep | None:
+        """Return a call as its clauses, if arrays compute all that these do."""
+        key = indicator(goal)
+        if not isinstance(goal, Compound) or key is None or not self._is_own(key):
             return None
+        if self.facts is not None and self.facts.learning.asked(goal):
+            return None
+        predicate = unfold(self.conditions.solver.database, *key)
+        if predicate is None:
+            return None
+        clauses = [to_syntax((":-", (key[0], *args), body)) for args, body in predicate.live()]
+        own = [Clause(each.args[0], each.args[1]) for each in clauses if isinstance(each, Compound)]
+        found, known = b.unfold(goal, own, next(self.numbers)), dict(self.known)
+        branching = None if found is None else self._branching(found, goal, later)
+        if branching is None or b.asks(branching):
+            self.known = known
+            return None
+        return b.ClausesStep(predicate, predicate.changes, branching)
+
+    def _branching(self, found: Sequence[b.GoalBranch], goal: Term, later: frozenset[str]) -> b.BranchingStep | None:
         makes = tuple(sorted(v for v in names(variables(goal)) if v in later and v not in self.known))
         several = [self._branch(each, makes) for each in found]
         branches = [branch for branch in several if branch is not None]
         if len(branches) < len(several):
             return None
         self.known.update(dict.fromkeys(makes, "term"))
-        return BranchingStep(tuple(branches), makes)
+        return b.BranchingStep(tuple(branches), makes)
 
-    def _alternatives(self, goal: Term) -> list[GoalBranch] | None:
+    def _alternatives(self, goal: Term) -> list[b.GoalBranch] | None:
         """Return the clauses of a goal, or what a control goal puts together."""
         key = indicator(goal)
         if key is None or self.facts is None or key in self.facts.known:
             return None
         if not self._is_own(key):
-            return alternatives(goal)
+            return b.alternatives(goal)
         clauses, predicate = self.facts.learning.clauses(key), self.conditions.solver.database.predicate(*key)
         if clauses is None or predicate.tabled or len(list(predicate.live())) > len(clauses):
             return None
-        return unfold(goal, clauses, next(self.numbers))
+        return b.unfold(goal, clauses, next(self.numbers))
 
-    def _branch(self, alternative: GoalBranch, makes: tuple[str, ...]) -> StepBranch | None:
+    def _branch(self, alternative: b.GoalBranch, makes: tuple[str, ...]) -> b.StepBranch | None:
         inner, wanted = self._inner(), frozenset(makes)
         before = inner.steps(alternative.before, wanted.union(*(names(variables(g)) for g in alternative.after)))
         binds = tuple(v for v in inner.known if v not in self.known)
         after = None if before is None else inner.steps(alternative.after, wanted)
         if before is None or after is None or not inner.known.keys() >= wanted:
             return None
-        return StepBranch(before, alternative.commits, binds, after)
+        return b.StepBranch(before, alternative.commits, binds, after)
 
     def _inner(self) -> _Lowering:
         return replace(self, known=dict(self.known))

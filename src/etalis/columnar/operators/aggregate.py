@@ -22,8 +22,8 @@ from etalis.columnar.operators.sliding_total import SlidingTotal
 from etalis.columnar.operators.terms import match_terms, values_of, with_nulls
 from etalis.columnar.operators.totals import VALUE, ColumnAggregate
 from etalis.language.syntax import Const, Term, Var
+from etalis.language.traversal import term_variables
 from etalis.plan import algebra as p
-from etalis.plan.binarize import term_variables
 from etalis.temporal.aggregate import FOLDS, explain_no_value
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import RELATIONS

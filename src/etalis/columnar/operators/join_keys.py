@@ -17,10 +17,10 @@ from etalis.columnar.data.instances import Instances
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.language import syntax as s
 from etalis.language.check.goals import conjuncts
+from etalis.language.traversal import term_variables
 from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_relation import FactRelation
 from etalis.plan import algebra as p
-from etalis.plan.binarize import term_variables
 from etalis.plan.rewrite.join_keys import LARGEST
 from etalis.runtime.codegen.keys.fact_search import proves
 from etalis.runtime.codegen.keys.number_keys import is_plain_number, number_key

@@ -15,7 +15,14 @@ from dataclasses import replace
 from etalis.data.values import Real
 from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, MAKES_RATIONALS, UNARY
 from etalis.logic.arithmetic.reals import REAL_BINARY, REAL_UNARY
-from etalis.logic.inline.plain_functions import apply_plainly, bounded, divide_plainly, raise_plainly
+from etalis.logic.inline.plain_functions import (
+    QUOTIENTS,
+    apply_plainly,
+    bounded,
+    divide_plainly,
+    raise_plainly,
+    round_quotient,
+)
 from etalis.logic.inline.scope import GoalScope, Operand
 from etalis.logic.inline.steps import DeclineError
 from etalis.logic.terms.unify import Term, Variable, deref
@@ -67,7 +74,7 @@ def number(scope: GoalScope, term: Term) -> Operand:
         case int() | float() as value:
             return scope.constant(value)
         case (str() as name, one) if name in UNARY and name not in MAKES_RATIONALS:
-            return _unary(scope, name, number(scope, one))
+            return _of_quotient(scope, name, one) or _unary(scope, name, number(scope, one))
         case (str() as name, one, two) if name in BINARY and name not in MAKES_RATIONALS:
             if name in _ON_INTEGERS:
                 return _on_integers(scope, name, _integer(scope, one), _integer(scope, two))
@@ -76,6 +83,15 @@ def number(scope: GoalScope, term: Term) -> Operand:
             return _binary(scope, name, number(scope, one), number(scope, two))
         case _:
             raise DeclineError
+
+
+def _of_quotient(scope: GoalScope, name: str, term: Term) -> Operand | None:
+    """Return `floor` or `ceiling` of a number by an integer that is known, None of another term."""
+    match deref(term):
+        case ("/", one, two) if name in QUOTIENTS and isinstance(deref(two), int) and deref(two):
+            return round_quotient(scope, name, checked(scope, number(scope, one)), number(scope, two))
+        case _:
+            return None
 
 
 def _variable(scope: GoalScope, variable: Variable) -> Operand:

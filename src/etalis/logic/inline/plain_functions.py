@@ -18,6 +18,7 @@ _LARGE = 1e300
 _EXACT = 1e15  # integers up to it are floats, too
 _FIRM = 1 << 29  # integers up to it are computed with at once
 _MOST_EXPONENT = 8
+QUOTIENTS: Mapping[str, str] = {"floor": "{0} // {1}", "ceiling": "-(-{0} // {1})"}
 _EXACTLY, _FIRMLY = (-_EXACT, _EXACT), (-_FIRM, _FIRM)
 
 
@@ -97,6 +98,19 @@ def divide_plainly(scope: GoalScope, x: Operand, y: Operand) -> Operand | None:
     is_whole = " and ".join([*tests, f"not {x.text} % {y.text}"])
     text = f"({x.text} // {y.text} if {is_whole} else {x.text} / {y.text})"
     return Operand(text, "number", plain=True, small=not tests, checked=not tests)
+
+
+def round_quotient(scope: GoalScope, name: str, x: Operand, y: Operand) -> Operand:
+    """Return `floor` or `ceiling` of a number by an integer that is known and not zero.
+
+    What division makes of an integer below `_EXACT` is less far from the quotient than that is from the next integer.
+    """
+    x = _between(scope, x, *_EXACTLY) if x.kind != "number" else bounded(scope, scope.named(x))
+    of_floats = f"{scope.shared.constant(PLAIN[name].function)}({x.text} / {y.text})"
+    of_integers = QUOTIENTS[name].format(x.text, y.text)
+    either = f"{of_integers} if {x.text}.__class__ is int else {of_floats}"
+    text = {"int": of_integers, "float": of_floats}.get(x.kind, either)
+    return Operand(f"({text})", "int", small=True)
 
 
 def _firm(scope: GoalScope, x: Operand) -> Operand:

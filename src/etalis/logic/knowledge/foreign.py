@@ -178,9 +178,8 @@ class Foreign(Predicate):
     __slots__ = ("_code",)
 
     def __init__(self, database: PredicateOwner, name: str, arity: int, code: Code) -> None:
-        super().__init__(database, name, arity)
+        super().__init__(database, name, arity, has_clauses=False)
         self.defined = True
-        self.relation = None
         self._code = code
 
     @property

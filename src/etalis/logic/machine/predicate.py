@@ -53,7 +53,7 @@ class Predicate:
         "name", "past", "relation", "special", "tabled", "watchers",
     )  # fmt: skip
 
-    def __init__(self, database: PredicateOwner, name: str, arity: int) -> None:
+    def __init__(self, database: PredicateOwner, name: str, arity: int, *, has_clauses: bool = True) -> None:
         self.database = database
         self.name = name
         self.arity = arity
@@ -62,7 +62,7 @@ class Predicate:
         self.special = True  # calls may be answered otherwise than by running clauses
         self.closure: Any = None  # a `Closure`, or None
         self.watchers: list[Watcher] = []
-        self.relation: FactRelation | None = FactRelation(arity)
+        self.relation = FactRelation(arity) if has_clauses else None
         self.clauses: list[CompiledClause] = []
         self.dead = 0
         self._index: dict[Any, list[CompiledClause]] | None = None

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from etalis.language.check.goals import COMPARISONS, conjuncts, indicator
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Term
+from etalis.language.traversal import term_variables
 from etalis.logic.builtins.sparql import SPARQL_TESTS
 from etalis.logic.builtins.table import PROTECTED
 from etalis.logic.builtins.terms import TERM_TESTS
 from etalis.logic.builtins.text import TEXT_TESTS
 from etalis.logic.inline.inline import inline
 from etalis.plan import algebra as p
-from etalis.plan.binarize import term_variables
 
 
 @dataclass(frozen=True, slots=True)

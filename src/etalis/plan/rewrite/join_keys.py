@@ -18,8 +18,8 @@ from typing import assert_never
 
 from etalis.language import syntax as s
 from etalis.language.check.goals import BINDS_NOTHING, BUILTINS, COMPARISONS, conjuncts, indicator
+from etalis.language.traversal import term_variables
 from etalis.plan import algebra as p
-from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
 from etalis.plan.retention import join_key, shared_names
 from etalis.plan.rewrite.linear import separate

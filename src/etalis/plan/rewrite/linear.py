@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.language import syntax as s
-from etalis.plan.binarize import term_variables
+from etalis.language.traversal import term_variables
 
 Names = frozenset[str]
 _ZERO = s.Const(0)

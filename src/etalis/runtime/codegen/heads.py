@@ -26,6 +26,7 @@ from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Made, Numbering, Raw, Reported, State, of_kind
 from etalis.runtime.triggers import find_raised, find_reported
 from etalis.temporal.event import Shown, event_of
+from etalis.temporal.interval import MICROSECONDS
 
 Names = dict[str, str]
 
@@ -270,9 +271,16 @@ class Heads:
             payload = f"({''.join(f'{a}, ' for a in args)}{due},)"
             write_timer(code, self.state, lane, due, code.constant(NEVER), ring, 0, payload, is_parted=True)
             return
-        when = build(code, alarm.when, names, sure)
-        flat = "".join(f", {a}" for a in args)
-        code(f"{code.constant(ring.set)}({t2}, {when}{flat})")
+        when, due, flat = code.fresh("w"), code.fresh("d"), "".join(f", {a}" for a in args)
+        code(f"{when} = {build(code, alarm.when, names, sure)}")
+        call = f"{code.constant(ring.set)}({t2}, {when}{flat})"
+        if ring.form == "after":
+            code(call)
+            return
+        is_later = f"{when}.__class__ is int and ({due} := {when} * {MICROSECONDS}) > {t2}"
+        is_set = f"({code.constant(ring)}{flat}, {due}) in {code.constant(self.state.timers.alarms)}"
+        with code.block(f"if not ({is_later} and {is_set}):"):
+            code(call)
 
     def lane(self, ring: Ring, after: int) -> Lane | OwnLane | None:
         """Return where the alarms of a rule wait that ring so long after they are set."""
@@ -299,7 +307,7 @@ class Heads:
 
 
 class Ring:
-    """The alarms that one rule sets."""
+    """The alarms that one rule sets. Of equal ones for one moment the first rings: all of them are one event."""
 
     level = 0
 
@@ -318,8 +326,14 @@ class Ring:
     def set(self, now: int, when: Any, *values: Any) -> None:
         """Set an alarm, relative to a moment or for one."""
         due = self.conditions.due(self.form, now, when, self.label)
-        if due is not None:
-            self.state.schedule(due, NEVER, self, (*values, due))
+        if due is None:
+            return
+        if due > now and self.derivations is None and self.record is None and self.state.tag is None:
+            alarm, alarms = (self, *values, due), self.state.timers.alarms
+            if alarm in alarms:
+                return
+            alarms.add(alarm)
+        self.state.schedule(due, NEVER, self, (*values, due))
 
     @property
     def alive(self) -> bool:

@@ -106,7 +106,7 @@ class OwnLane(deque[Any]):
 class Timers:
     """All timers of an engine; `due` is when the first falls due."""
 
-    __slots__ = ("_known", "_number", "due", "gives_own", "heap", "lanes", "own")
+    __slots__ = ("_known", "_number", "alarms", "due", "gives_own", "heap", "lanes", "own")
 
     def __init__(self, number: Callable[[], int]) -> None:
         self._number = number  # of the next timer that is set
@@ -114,6 +114,7 @@ class Timers:
         self.heap: list[Timer] = []  # and lanes: generated code knows them
         self.lanes: list[Lane] = []
         self.own: list[OwnLane] = []
+        self.alarms: set[tuple[Any, ...]] = set()  # (owner, *payload) of those in the heap that need not be set again
         self.gives_own = False
         self._known: dict[tuple[int, int, int], Lane] = {}
 
@@ -166,6 +167,13 @@ class Timers:
         if timer[0] < self.due:
             self.due = timer[0]
 
+    def take_from_heap(self) -> Timer:
+        """Take out what is due first in the heap."""
+        timer = heappop(self.heap)
+        if self.alarms:
+            self.alarms.discard((timer[3], *timer[4]))
+        return timer
+
     def first(self) -> Timer | None:
         """Return what falls due first."""
         return self._first()[0]
@@ -190,7 +198,7 @@ class Timers:
     def _pop(self) -> Timer:
         found, source = self._first()
         if found is None or source is None:
-            return heappop(self.heap)
+            return self.take_from_heap()
         source.popleft()
         return found
 
@@ -216,6 +224,7 @@ class Timers:
         for lane in (*self.lanes, *self.own):
             lane.clear()
         self.heap.clear()
+        self.alarms.clear()
         rest = [self._numbered(timer) for timer in found if not self._put_alone(timer)]
         for timer in sorted(rest, key=_place):
             due, back, sequence, *_ = timer

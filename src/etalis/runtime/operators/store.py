@@ -115,6 +115,14 @@ def take(store: Store, key: Any, group: Group, index: int) -> None:
         store[key] = group[0]
 
 
+def take_late(store: Store, key: Any, group: Group, instance: Instance) -> None:
+    """Remove one instance, one of the last, of a group of several."""
+    index = len(group) - 1
+    while group[index] is not instance:
+        index -= 1
+    take(store, key, group, index)
+
+
 def first_since(group: Sequence[Instance], limit: int) -> int:
     """Return the place of the first of several instances that has not ended before a moment."""
     return 0 if group[0][-1] >= limit else bisect_left(group, limit, key=_END)

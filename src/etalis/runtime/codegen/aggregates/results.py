@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from etalis.data.values import Value
 from etalis.language import syntax as s
+from etalis.language.traversal import term_variables
 from etalis.plan import algebra as p
-from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
 from etalis.runtime.codegen.aggregates.slides import SlideCode
 from etalis.runtime.codegen.emission import Emission

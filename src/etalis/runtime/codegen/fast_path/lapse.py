@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from heapq import heappop
 from typing import Any, NamedTuple
 
 from etalis.language import syntax as s
@@ -18,7 +17,7 @@ from etalis.plan import algebra as p
 from etalis.runtime.codegen.fast_path.matches import EventOffer
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.deadlines.timers import ALARMS, STAGE, OwnLane
+from etalis.runtime.deadlines.timers import ALARMS, STAGE, OwnLane, Timers
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import NEVER, Raw, sort_round
@@ -141,7 +140,7 @@ class Lapse:
             with code.block(f"if {lane} and {lane}[0] < first:"):
                 code.add([f"first = {lane}[0]", f"source = {lane}"])
         with code.block(f"if {self.heap} and {self.heap}[0] < first:"):
-            code.add([f"first = {self.heap}[0]", f"source = {code.constant(HeapSource(self.timers.heap))}"])
+            code.add([f"first = {self.heap}[0]", f"source = {code.constant(HeapSource(self.timers))}"])
         code("(ends, back, _, whose, place, _) = first")
         return "source"
 
@@ -274,14 +273,10 @@ class LaneLapse(Lapse):
 class HeapSource:
     """A heap from which the first is taken like from a lane."""
 
-    __slots__ = ("heap",)
+    __slots__ = ("popleft",)
 
-    def __init__(self, heap: list[Any]) -> None:
-        self.heap = heap
-
-    def popleft(self) -> Any:
-        """Take out what is due first."""
-        return heappop(self.heap)
+    def __init__(self, timers: Timers) -> None:
+        self.popleft = timers.take_from_heap
 
 
 def _sort_step(found: list[Raw], begin: int) -> None:

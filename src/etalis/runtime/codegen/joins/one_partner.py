@@ -123,6 +123,9 @@ class OnePartner:
                 with self._take_first(y, g, condition):
                     self._try_each(y, g, j, condition, f"range(1, len({g}))")
                 return
+        if self.latest and not self.probe.keys.gathers:
+            self._try_latest(y, g, condition)
+            return
         if self.latest:
             places = f"range(len({g}) - 1, -1, -1)"
         elif floor is not None:
@@ -142,6 +145,22 @@ class OnePartner:
             code(f"else: del {g}[0]")
         with code.block("else:"):
             yield
+
+    def _try_latest(self, y: str, g: str, condition: str) -> None:
+        """Test the instances of a group, the last of them first: it nearly always is the one, or none is."""
+        code, probe = self.code, self.probe
+        with code.block(f"for {y} in reversed({g}):"):
+            code(self.pair.unpack(y))
+            if stop := self.pair.past():
+                with code.block(f"if {stop}:"):
+                    code(f"{y} = None")
+                    code("break")
+            with code.block(f"if {condition}:"):
+                if probe.node.policy.consume:
+                    code(f"{code.constant(groups.take_late)}({probe.other}, {probe.at}, {g}, {y})")
+                code("break")
+        with code.block("else:"):
+            code(f"{y} = None")
 
     def _try_each(self, y: str, g: str, j: str, condition: str, places: str) -> None:
         code, probe = self.code, self.probe

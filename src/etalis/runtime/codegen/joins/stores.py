@@ -13,6 +13,8 @@ from etalis.runtime.codegen.ropes import with_slots
 from etalis.runtime.codegen.rule_code import RuleCode
 from etalis.runtime.codegen.source import Code
 
+MOST_KEYS = 64  # that are kept: of fifty thousand rules they would take more room than the text
+
 
 class JoinStores:
     """The stores of the joins of a rule set; `place` 0 is the left side."""
@@ -20,6 +22,7 @@ class JoinStores:
     def __init__(self, base: RuleCode) -> None:
         self.base = base
         self._shared: dict[int, list[str]] = {}  # by ids of joins: to find one among a thousand readers takes long
+        self._keys: dict[int, JoinKeys] = {}  # likewise, of the joins that were last written: each asks many times
 
     def probes(self, join: Wired, place: int) -> bool:
         """Tell whether an instance on this side can find partners that wait."""
@@ -43,8 +46,13 @@ class JoinStores:
 
     def join_keys(self, join: Wired) -> JoinKeys:
         """Return the key of a join."""
-        assert isinstance(join.node, p.Join)
-        return JoinKeys(join.node, self.shared_key(join), self.base.computed)
+        found = self._keys.get(id(join))
+        if found is None:
+            assert isinstance(join.node, p.Join)
+            if len(self._keys) == MOST_KEYS:
+                self._keys.clear()
+            found = self._keys[id(join)] = JoinKeys(join.node, self.shared_key(join), self.base.computed)
+        return found
 
     def key_function(self, join: Wired, place: int) -> Callable[..., Any] | None:
         """Return what makes the key of the values that an instance brings to one side; None where none is computed."""

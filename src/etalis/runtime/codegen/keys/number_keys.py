@@ -12,8 +12,8 @@ from typing import Any
 from etalis.data.values import Real, Value
 from etalis.errors import EtalisError
 from etalis.language import syntax as s
+from etalis.language.traversal import term_variables
 from etalis.logic.arithmetic.functions import BINARY, UNARY
-from etalis.plan.binarize import term_variables
 from etalis.plan.rewrite.join_keys import LARGEST
 from etalis.runtime.codegen.source import Code
 
