@@ -87,7 +87,7 @@ class AllPartners:
         if consume:
             with code.block(f"if {hits}:"):
                 self.probe.leave(g, hits)
-        with code.block(f"for {candidate} in reversed({found}):"):
+        with code.block(f"for {candidate} in {found}:"):
             code(self.pair.unpack(y))
             self.probe.has_met(y)
             self.probe.hand_on(tests, names, start, end)
@@ -103,6 +103,7 @@ class AllPartners:
                     code("break")
             with code.block(f"if {condition}:"):
                 code.add(f"{name}.append({item})" for name, item in lists.items())
+        code.add(f"{name}.reverse()" for name in lists)
 
     def _gather(self, g: str, hits: str | None, tests: Passing, names: Names, start: str, end: str) -> None:
         """Make the events of all candidates in one pass; then see which are new, and put them in order.

@@ -134,7 +134,7 @@ class Storing:
         elif newest:
             code(f"{code.constant(groups.put_newest)}({where}, {key}, {instance})")
         else:
-            group = code.groups.pop((id(self.stores.side(entry, place)), key), "")
+            group = code.take_place(self.stores.side(entry, place), key)
             self._add(code, where, group, key, instance, t1, t2)
         return ""
 
