@@ -54,7 +54,7 @@ class AllPartners:
     def _write_forth(self, g: str, tests: Passing, names: Names, start: str, end: str) -> None:
         """Hand on the candidates as they are found, the earliest first."""
         code, y = self.code, self.code.fresh("y")
-        with code.block(f"for {y} in ({g},) if type({g}) is tuple else {g}:"):
+        with code.block(f"for {y} in ({g},) if {g}.__class__ is tuple else {g}:"):
             code(self.pair.unpack(y))
             ahead = self.pair.beyond()
             if ahead:
@@ -75,7 +75,7 @@ class AllPartners:
         bound = [v for v in dict.fromkeys(_BOUND.findall(condition)) if v in read]
         found, candidate = (code.fresh("h"), tuple_of([y, *bound])) if bound else (hits, y)
         lists = {hits: y, found: candidate}
-        with code.block(f"if type({g}) is tuple:"):
+        with code.block(f"if {g}.__class__ is tuple:"):
             code(f"{y} = {g}")
             code(self.pair.unpack(y))
             code.add([f"{g} = ({y},)"] if consume else [])
@@ -116,7 +116,7 @@ class AllPartners:
             code.know_group(probe.store, probe.key, g)
         with code.block(f"if {g} is not None:"):
             code.add(self.pair.loop.before)
-            group = f"({g},) if type({g}) is tuple else {f'reversed({g})' if back else g}"
+            group = f"({g},) if {g}.__class__ is tuple else {f'reversed({g})' if back else g}"
             self._gather_each(group, hits, back, tests, names, start, end)
             probe.trim_met()
 
