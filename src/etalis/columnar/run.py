@@ -397,7 +397,8 @@ class ColumnRun:
             kind, values = event
             if batch.numbers is not None:
                 core.row_numbers[core.next_number()] = int(batch.numbers[row])
-            found = None if takers is None else takers.take(kind, values, start, end)
+            take = None if takers is None else takers[kind]
+            found = None if take is None else take(*values, start, end, None)
             yield from core.take(kind[0], values, start, end, None) if found is None else found
 
     def close(self) -> Iterator[Event]:

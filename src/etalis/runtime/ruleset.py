@@ -383,8 +383,8 @@ class RuleSet:
     def note_matched(self, entries: Sequence[Wired]) -> None:
         """Mark those of some parts that are known to have matched by what waits or was made."""
         for entry in entries:
-            store, made = self.compiler.waits_at(entry), self.compiler.makes_at(entry)
-            if (store is not None and has_held(store)) or (made is not None and made.stamp != BEGINNING):
+            store, kind = self.compiler.waits_at(entry), self.compiler.makes_at(entry)
+            if (store is not None and has_held(store)) or (kind is not None and kind.has_occurred):
                 self.evidence.part(entry.key).seen = True
 
     def forget(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heappush
 from operator import itemgetter, lt
 from types import CellType
@@ -225,6 +225,32 @@ class Made:
         return new
 
 
+class LastMade:
+    """What generated code has made of the last event that many rules are indexed for, and at which stamp.
+
+    Of the first event at a stamp no rule has made anything yet, and each makes one event of a kind of its own: that
+    these are made is noted at their kinds (`Made`) when more comes at the stamp, or somebody looks. Most often neither
+    happens, and what belongs to one rule of thousands is in no cache.
+    """
+
+    __slots__ = ("found", "stamp")
+
+    def __init__(self) -> None:
+        self.stamp = BEGINNING
+        self.found: Sequence[Raw] = ()
+
+    def note(self) -> None:
+        """Note at their kinds that the events are made."""
+        for raw in self.found:
+            raw[2].made.note(raw, raw[2].arity)
+        self.found = ()
+
+    def open(self, stamp: int) -> None:
+        """Let rules make events one by one, each noted as it is made, until the next stamp."""
+        self.note()
+        self.stamp = stamp
+
+
 def _are_one(event: Raw, other: Raw, arity: int) -> bool:
     """Tell whether two events of one end are one: of equal start and attributes."""
     return bool(event[1] == other[1] and event[3 : 3 + arity] == other[3 : 3 + arity])
@@ -257,7 +283,19 @@ Reported = bool | Callable[..., bool]  # of every event of a kind, or of those w
 class HeadKind(EventKind):
     """The kind of a rule's events, with what the engine does with them."""
 
-    __slots__ = ("alive", "feeds", "follow", "grows", "live", "made", "number", "react", "reported", "shape")
+    __slots__ = (
+        "alive",
+        "feeds",
+        "follow",
+        "grows",
+        "live",
+        "made",
+        "number",
+        "occurred",
+        "react",
+        "reported",
+        "shape",
+    )
 
     def __init__(
         self, name: str, arity: int, rule: str, attributes: tuple[str, ...], made: Made, reported: Reported
@@ -267,6 +305,7 @@ class HeadKind(EventKind):
         self.reported = reported
         self.alive = True
         self.number = 0  # of the rule in its engine
+        self.occurred = False  # whether one has been made that only `LastMade` knows of
         self.live = self  # of a second engine: the same kind in the one that runs
         self.feeds: Callable[[Raw], None] | None = None
         self.follow: Callable[[Raw, list[Raw]], int] | None = (
@@ -275,6 +314,11 @@ class HeadKind(EventKind):
         self.react: Callable[[Raw], None] | None = None  # of a reaction: its turn for a match
         self.shape = SLOT
         self.grows = False  # whether attributes may become larger without end
+
+    @property
+    def has_occurred(self) -> bool:
+        """Whether an event of this kind has ever been made."""
+        return self.occurred or self.made.stamp != BEGINNING
 
     def reports(self, raw: Raw) -> bool:
         """Tell whether an event of this kind is reported."""

@@ -33,7 +33,7 @@ from etalis.runtime.codegen.rule_code import Names, RuleCode
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import match_arguments
 from etalis.runtime.operators.store import Doubles
-from etalis.runtime.state import Made, Raw
+from etalis.runtime.state import HeadKind, Raw
 
 _NO_EVENT: frozenset[int] = frozenset()
 Text = tuple[str, str, list[Any]]  # of a function: what it does, its source, its constants
@@ -143,7 +143,7 @@ class Compiler:
 
     def _index(self, kind: tuple[str, int], leaves: list[Wired]) -> ConstantIndex:
         branches = [self.branches.write(kind, leaf)[0] for leaf in leaves]
-        return ConstantIndex(kind, self.base.evidence, branches)
+        return ConstantIndex(kind, self.base.evidence, self.base.heads.last, branches)
 
     def _offer_all(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
         code = Code(["raw"])
@@ -213,11 +213,11 @@ class Compiler:
     def _read_renamed(self, code: Code, reader: WiredReader, child: Wired, names: Names, t1: str, t2: str) -> None:
         self.read(code, reader, child, _renamed(names, reader), t1, t2)
 
-    def makes_at(self, entry: Wired) -> Made | None:
-        """Return what notes every event that matches of an entry become, which is a mark; None if there is none."""
+    def makes_at(self, entry: Wired) -> HeadKind | None:
+        """Return the kind of every event that matches of an entry become, which is a mark; None if there is none."""
         for reader in entry.readers if self.base.evidence.by_stores else ():
             if reader.kind == "head" and reader.target.head.alarm is None and self.base.heads.is_lone(reader.target):
-                return self.base.heads.kind(reader.target).made
+                return self.base.heads.kind(reader.target)
         return None
 
     def key_of(self, entry: Wired, names: Names) -> str:

@@ -101,7 +101,7 @@ class EntryPoints:
     def read_events(self) -> KindTakers | None:
         """What takes events in order that have been read, where that is exact."""
         alone = self.core.disorder is None and self.core.record is None and not self.core.delivery.busy
-        return KindTakers(self.path, converts=False) if alone and self.path is not None else None
+        return KindTakers(self.path, reads=False) if alone and self.path is not None else None
 
     @cached_property
     def _otherwise(self) -> GeneralPath:
@@ -109,6 +109,7 @@ class EntryPoints:
         core, general = self.core, self.general
         if core.disorder is None and core.record is None and self.path is not None:
             intervals = Intervals(self.path, general.push, general.row)
+            self.path.interval_takers = intervals.takers
             return general._replace(push=intervals.push, row=intervals.row)
         if core.disorder is None or not self._is_in_order or core.horizon is not None:
             return general

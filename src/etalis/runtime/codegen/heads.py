@@ -23,7 +23,7 @@ from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import build
 from etalis.runtime.deadlines.timers import ALARMS, Lane, OwnLane
 from etalis.runtime.record.kept_past import KeptPast
-from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Made, Numbering, Raw, Reported, State, of_kind
+from etalis.runtime.state import BEGINNING, NEVER, HeadKind, LastMade, Made, Numbering, Raw, Reported, State, of_kind
 from etalis.runtime.triggers import find_raised, find_reported
 from etalis.temporal.event import Shown, event_of
 from etalis.temporal.interval import MICROSECONDS
@@ -52,6 +52,7 @@ class Heads:
         self.kinds: dict[int, HeadKind] = {}
         self.made: dict[tuple[str, int], Made] = {} if made is None else made
         self.makers: Counter[tuple[str, int]] = Counter()
+        self.last = LastMade()
         self.rings: dict[int, Ring] = {}
         self.numbered: frozenset[int] = frozenset()  # rules of reactions that tell equal matches apart
         self.numberings: dict[int, Numbering] = {}
@@ -119,7 +120,7 @@ class Heads:
                 else:
                     self._derive(code, [self.kind(rule)], args, t1, t2)
         for same, rules in alike.items():
-            self._derive(code, sorted(map(self.kind, rules)), same, t1, t2)
+            self._derive(code, sorted(map(self.kind, rules)), same, t1, t2, is_lone=True)
 
     def _react(self, code: Code, rule: PlannedRule, args: Sequence[str], names: Names, t1: str, t2: str) -> None:
         """Write that a match, with its number in the place of the last attribute, waits for its reaction."""
@@ -161,7 +162,9 @@ class Heads:
         """Tell whether no other rule makes events of this kind, so that equal attributes mean equally new."""
         return self.makers[rule.head.kind] == 1 and not rule.head.hidden
 
-    def _derive(self, code: Code, kinds: list[HeadKind], args: Sequence[str], t1: str, t2: str) -> None:
+    def _derive(
+        self, code: Code, kinds: list[HeadKind], args: Sequence[str], t1: str, t2: str, *, is_lone: bool = False
+    ) -> None:  # fmt: skip
         """Write the making of events that differ in their kind only: new if the first of them is new."""
         made = code.constant(kinds[0].made)
         arity = kinds[0].arity
@@ -176,14 +179,19 @@ class Heads:
         more = [f"({t2}, {t1}, {code.constant(kind)}{flat})" for kind in kinds[1:]]
         if self.derivations is not None:
             code(f"{code.constant(self.derivations)}(({', '.join([raw, *more])},))")
-        with code.block(f"if {made}.stamp != {t2}:"):
-            code(f"{made}.stamp = {t2}")
-            code(f"{made}.first = {raw}")
+        is_first, further = f"if {made}.stamp != {t2}:", f"elif {made}.add({raw}, {arity}):"
+        noted = [f"{made}.stamp = {t2}", f"{made}.first = {raw}"]
+        if is_lone and len(kinds) == 1:
+            occurred = f"{code.constant(kinds[0])}.occurred = True"
+            code.of_first = {is_first: "if True:", noted[0]: "pass", noted[1]: occurred, further: "elif False:"}
+        code.derived += 1
+        with code.block(is_first):
+            code.add(noted)
             self._hand_out(code, kinds, [raw, *more])
             self._tell_made(code, kinds, args, t1, t2)
         if len(kinds) == 1 and kinds[0].number in code.kept and kinds[0].number not in code.repeated and t1 == t2:
             code.instants.add(code.kept[kinds[0].number])
-        with code.block(f"elif {made}.add({raw}, {arity}):"):
+        with code.block(further):
             self._hand_out(code, kinds, [raw, *more])
             self._tell_made(code, kinds, args, t1, t2)
 

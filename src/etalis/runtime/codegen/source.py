@@ -14,6 +14,7 @@ from typing import Any
 
 _WORDS = re.compile(r"\w+")
 _CONSTANT = re.compile(r"k?\d+$")
+_TYPES = frozenset(("float", "int", "len", "str", "tuple", "type"))  # what tests ask of every value
 GENERATED = "<etalis plan>"  # the file that generated code says it comes from
 
 
@@ -83,10 +84,13 @@ class Code:
         self.pair: Any = None  # the operator whose match with all its parts is being handed on
         self.base = self.depth  # of what is done with every event
         self.groups: dict[tuple[int, str], str] = {}
+        self.drops: dict[tuple[int, str], tuple[str, str]] = {}  # how the only one of such a group leaves
         self.held: dict[tuple[int, str], str] = {}  # likewise, of what an event has just been put into
         self.long_running = False
         self.is_entry = False  # what users call for every event: its objects are globals, which a call does not copy
         self.shared: dict[str, CellType] = {}
+        self.derived = 0  # how many times it is written that a rule makes an event
+        self.of_first: dict[str, str] = {}  # what lines come to where a rule has made nothing at the stamp yet
         self.rope = "None"  # what the event that is offered is made of; a point in time of nothing
 
     def __call__(self, line: str) -> None:
@@ -119,12 +123,27 @@ class Code:
         """Begin what is done with an event."""
         self.base = self.depth
         self.groups.clear()
+        self.drops.clear()
         self.held.clear()
 
-    def know_group(self, store: Any, key: str, group: str) -> None:
-        """Say that a name holds the group of a key, whoever else asks for it."""
+    def know_group(self, store: Any, key: str, group: str, drop: tuple[str, str] | None = None) -> None:
+        """Say that a name holds the group of a key, whoever else asks for it.
+
+        `drop`: the line by which the only one has left it, and another one for where its place is taken anyway.
+        """
         if self.depth == self.base:
             self.groups[id(store), key] = group
+            if drop is not None:
+                self.drops[id(store), key] = drop
+
+    def take_place(self, store: Any, key: str) -> str:
+        """Return the name of the group that an instance joins, if one holds it; who was alone there need not leave."""
+        group, drop = self.groups.pop((id(store), key), ""), self.drops.pop((id(store), key), None)
+        if group and drop is not None and self.depth == self.base:
+            leaves, is_left = drop
+            at = next(i for i in reversed(range(len(self.lines))) if self.lines[i].endswith(leaves))
+            self.lines[at] = self.lines[at].removesuffix(leaves) + is_left
+        return group
 
     def know_held(self, store: Any, key: str, held: str) -> None:
         """Say that a name holds what waits under a key, for who looks there next."""
@@ -146,6 +165,7 @@ class Code:
         body = "".join(f"        nonlocal {name}\n" for name in self.shared) + ("\n".join(self.lines) or "        pass")
         before = "".join(f"    {name} = None\n" for name in self.shared)
         own = [f"k{i}=k{i}" for i in range(len(self.objects))] if self.long_running else []
+        own += [f"{name}={name}" for name in sorted(_TYPES & words_of(body))] if self.long_running else []
         parameters = ", ".join([*self.parameters, *own])
         return f"def make({outer}):\n{before}    def f({parameters}):\n{body}\n    return f\n"
 

@@ -269,6 +269,7 @@ def _save_events(core: Core, book: Book) -> None:
     ]
     book.put_rows(("coming",), coming)
     made = []
+    core.rules.heads.last.note()
     for (name, arity), note in core.rules.heads.made.items():
         if note.stamp >= state.now:
             made.append((name, arity, note.stamp, tuple(note.identities(arity))))

@@ -128,6 +128,17 @@ def test_a_report_says_what_came_of_rules_that_were_passed_over() -> None:
     assert "q never fired: tick/2 came, but never as tick('T', P)" in found
 
 
+def test_a_rule_that_has_made_one_event_is_not_said_to_be_silent() -> None:
+    engine = engine_of(*(f"r{n} rule: m{n}(P) <- tick(S, P) where (S = 's', P > {n})" for n in range(20)))
+    assert len(engine.push("tick", "s", 7.5, at=1)) == 8
+    assert {rule for each in engine.report().silent for rule in each.rules} == {f"r{n}" for n in range(8, 20)}
+
+
+def test_rules_of_one_shape_that_make_the_same_event_make_it_once() -> None:
+    engine = engine_of(*(f"m(P) <- tick('S', P) where P > {n}" for n in range(20)))
+    assert shown(engine.run([("tick", "S", 7.5, 1), ("tick", "S", 7.5, 2)])) == ["m(7.5) [1, 1]", "m(7.5) [2, 2]"]
+
+
 @pytest.mark.parametrize("form", ["tick('S{n}', P) where P > {n}", "tick(S, P) where (S = 'S{n}', P > {n})"])
 @pytest.mark.parametrize("declared", ["", ":- event(tick(s: string, p: float)).\n"])
 def test_an_event_beyond_the_limit_of_all_rules_is_only_noted(declared: str, form: str) -> None:
@@ -249,3 +260,72 @@ def test_what_lies_in_an_interval_is_all_that_bounds_ask(declared: str, scale: f
         assert shown(found) == shown(alone.push("a", value, at=at))
     assert [str(error) for error in indexed.errors] == [str(error) for error in alone.errors]
     assert len(indexed.errors) == (0 if declared else 29)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_event_is_made_once_whatever_comes_at_its_stamp(seed: int) -> None:
+    random = Random(seed)
+    declared = random.choice(("", ":- event(tick(s: string, p: float)). "))
+    bounds = {n: n // 3 for n in range(9)}
+
+    def rule(n: int) -> str:
+        return f"r{n} rule: m{n}(P) <- tick(S, P) where (S = 's{n % 3}', P > {bounds[n]})"
+
+    here, t = set(range(random.choice((4, 9)))), 0  # few are in one text, and offered events as others come
+    program = etalis.compile(declared + "tick(S, P) <- other(S, P).\n" + "".join(f"{rule(n)}.\n" for n in here))
+    engine = program.engine(output=lambda _: None)
+    fired: set[int] = set()
+    known: set[tuple[int, int, int, float]] = set()
+    again: set[int] = set()
+    is_whole, came = True, False
+    for _ in range(60):
+        match random.randrange(12):
+            case 0:
+                engine = program.restore(engine.snapshot(), output=lambda _: None)
+                is_whole = False  # what rules did is not in a snapshot, nor what was made by those that are gone
+                known = {each for each in known if each[0] in here}
+            case 1:
+                n = random.choice([n for n in bounds if n not in here or len(here) > 3])
+                if n in here:
+                    engine.delete_rule(f"r{n}")
+                else:
+                    engine.insert_rule(rule(n))  # which knows nothing of the one that went
+                    known, again = {each for each in known if each[0] != n}, again | {n}
+                here ^= {n}
+            case 2:
+                silent = {rule for each in engine.report().silent for rule in each.rules} - {"tick"}
+                assert silent >= {f"r{n}" for n in here - fired - again} or not came
+                assert not silent & {f"r{n}" for n in fired - again} or not is_whole
+            case 3:
+                for n in random.sample(sorted(here), 2):  # two rules make events of one kind, and one again
+                    engine.insert_rule(f"other rule: m{n}(P) <- tick('t{n}', P)")
+                    t += random.randrange(2)
+                    assert len(engine.push("tick", f"t{n}", 7.5, at=t)) == ((n, t, t, 7.5) not in known)
+                    known.add((n, t, t, 7.5))
+                    fired.add(n)
+                    came = True
+                    engine.delete_rule("other")
+            case _:
+                rows = []
+                for _ in range(random.randrange(1, 4)):
+                    t += random.randrange(2)
+                    start = t - (random.random() < 0.2)
+                    at = t if start == t else (start, t)
+                    rows.append(
+                        (
+                            random.choice(("tick", "tick", "other")),
+                            f"s{random.randrange(3)}",
+                            random.randrange(4) + 0.5,
+                            at,
+                        )
+                    )
+                wanted = []
+                for _, s, p, at in rows:
+                    start, end = at if isinstance(at, tuple) else (at, at)
+                    new = [(n, start, end, p) for n in sorted(here) if f"s{n % 3}" == s and p > bounds[n]]
+                    fired |= {n for n, *_ in new}
+                    wanted += [each for each in new if each not in known]
+                    known.update(new)
+                came = True
+                found = list(engine.run(rows)) if seed % 2 else [m for r in rows for m in engine.push(*r[:3], at=r[3])]
+                assert [(int(m.name[1:]), m.start, m.end, m.args[0]) for m in found if m.name != "tick"] == wanted

@@ -15,16 +15,17 @@ from etalis.runtime.codegen.branches.segments import Segments
 from etalis.runtime.codegen.branches.shapes import BranchShape, Hit
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.reporting.evidence import Evidence, Kind
-from etalis.runtime.state import Raw
+from etalis.runtime.state import LastMade, Raw
 
 
 class ConstantIndex:
     """The branches of one kind of event by the constants and bounds that they ask for."""
 
-    def __init__(self, kind: Kind, evidence: Evidence, several: Iterable[RuleBranch]) -> None:
+    def __init__(self, kind: Kind, evidence: Evidence, last: LastMade, several: Iterable[RuleBranch]) -> None:
         self.kind = kind
         self.evidence = evidence
         self.mark = evidence.kind(kind)
+        self._last_made = last
         self._branches: dict[int, RuleBranch] = {}
         self._last = 0
         self._shapes: Counter[BranchShape] = Counter()
@@ -107,5 +108,6 @@ class ConstantIndex:
     def offer(self, raw: Raw) -> None:
         """Offer an event to the branches that ask for no more than it has."""
         self.mark.seen = True
+        self._last_made.open(raw[0])
         for hit in self.level.find(raw):
             hit[1](raw, hit)

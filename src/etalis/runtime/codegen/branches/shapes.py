@@ -39,6 +39,7 @@ class BranchShape:
         self.begin = begin
         self.first = objects
         self.varying: tuple[int, ...] = ()
+        self.of_first: Mapping[str, str] = NOTHING  # what lines come to where it has made nothing at the stamp yet
         self.told: dict[str, str] = {}  # what lines come to where an index has compared the only constant of a pattern
         self._take: Take | None = None
 
@@ -100,6 +101,8 @@ class BranchShapes:
         shape = self._of_text.get(text)
         if shape is None:
             shape = self._of_text[text] = BranchShape(self._base, self._what, text, code.objects, self._begin)
+            if code.derived == 1 and self._base.evidence.by_stores:  # else the text of a lone rule is that of others
+                shape.of_first = code.of_first
             return shape, False
         return shape, shape.fit(code.objects)
 

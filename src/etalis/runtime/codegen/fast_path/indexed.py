@@ -7,7 +7,7 @@ shape. What they make is gathered, where nothing follows from it. Law: this is `
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from etalis.plan import algebra as p
 from etalis.plan.keys import Kind
@@ -15,7 +15,7 @@ from etalis.runtime.codegen.branches.asked_values import NUMBERS
 from etalis.runtime.codegen.branches.constant_index import ConstantIndex
 from etalis.runtime.codegen.branches.levels import Level, Limit, ValueTable
 from etalis.runtime.codegen.branches.segments import Segments
-from etalis.runtime.codegen.branches.shapes import NOTHING, Hit
+from etalis.runtime.codegen.branches.shapes import NOTHING, BranchShape, Hit
 from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
 from etalis.runtime.codegen.fast_path.offering import Offering
 from etalis.runtime.codegen.network import Wired
@@ -127,22 +127,40 @@ class IndexedOffer:
 
     def _take(self, code: Code, index: ConstantIndex, raw: str, *, gathers: bool, told: bool = False) -> None:
         """Write what the branches do that are found; `told` says that their patterns match."""
-        shape = index.shape
-        if gathers:
-            code("found = []")
+        shape, rules = index.shape, self.events.rules
         if shape is None:
             code(f"raw = {raw}")
             with code.block("for hit in hits:"):
                 code("hit[1](raw, hit)")
             return
         code("t1 = t2 = t")
-        if self.events.rules.traced:
+        if rules.traced:
             code(f"rope = {code.rope}")
+        known, last = shape.told if told else NOTHING, code.constant(rules.heads.last)
+        if not gathers:
+            code(f"{last}.open(t)")
+            with code.block("for hit in hits:"):
+                shape.write(code, {}, known)
+            return
+        instead, is_kept = {id(self.events.queue): "found"}, not rules.settings.corrects and rules.record is None
+        if shape.of_first and is_kept:
+            with code.block(f"if {last}.stamp != t:"):
+                code.add([f"{last}.stamp = t", f"{last}.found = found = []"])
+                with code.block("for hit in hits:"):
+                    shape.write(code, instead, {**known, **shape.of_first})
+            with code.block("else:"):
+                code(f"if {last}.found: {last}.note()")
+                self._take_each(code, shape, instead, known)
+        else:
+            self._take_each(code, shape, instead, known)
+        with code.block("if len(found) > 1:"):
+            code(f"{code.constant(sort_round)}(found)")
+
+    def _take_each(self, code: Code, shape: BranchShape, instead: Mapping[int, str], known: Mapping[str, str]) -> None:
+        """Write what the branches do that are found, where each may have made the same at the stamp."""
+        code("found = []")
         with code.block("for hit in hits:"):
-            shape.write(code, {id(self.events.queue): "found"} if gathers else {}, shape.told if told else NOTHING)
-        if gathers:
-            with code.block("if len(found) > 1:"):
-                code(f"{code.constant(sort_round)}(found)")
+            shape.write(code, instead, known)
 
     def _gathers(self, kind: Kind, index: ConstantIndex) -> bool:
         """Tell whether nothing follows from what branches make, which is all of one shape and written in line."""

@@ -105,6 +105,10 @@ class PushInput:
         """Return the lines that return a tuple of matches, after others."""
         return [*first, f"return {several}"]
 
+    def taken_by(self, call: str) -> list[str]:
+        """Return the lines that return what a function takes an event to, if it does."""
+        return [f"if (found := {call}) is not None:", "    return found"]
+
 
 class RunInput:
     """`run(rows)`: a generator; `general` takes a row that is not plain.
@@ -218,6 +222,11 @@ class RunInput:
         """Return the lines that yield a tuple of matches, after others at the time of the event."""
         lines = (*self.leave, "yield from found", *self.enter)
         return self._in_time([*first, f"found = {several}", "if found:", *(f"    {line}" for line in lines)])
+
+    def taken_by(self, call: str) -> list[str]:
+        """Return the lines that yield what a function takes an event to, else the general way."""
+        general = f"{self.code.constant(self.general)}(given)"
+        return [*self.all_of(f"found if (found := {call}) is not None else {general}"), self.done]
 
     def _in_time(self, lines: list[str]) -> list[str]:
         """Return lines between which others may look at the clock and move it, and change the rules."""

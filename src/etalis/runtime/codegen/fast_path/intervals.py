@@ -15,45 +15,44 @@ from etalis.data.values import format_atom
 from etalis.runtime.codegen.fast_path.inputs import places
 from etalis.runtime.codegen.fast_path.matches import Kind
 from etalis.runtime.codegen.fast_path.stages import FastPath
+from etalis.runtime.codegen.source import Code
 from etalis.runtime.thread_guard import alone
 from etalis.temporal.event import Event
 from etalis.temporal.interval import EARLIEST
 
 Found = tuple[Event, ...]
+Take = Callable[..., Found | None]
 PAIRS = (tuple, list)
 
 
-class KindTakers:
-    """Takes events by their kind, from and to a moment; converts their attributes where that has not been done."""
+class KindTakers(dict[Kind, Take | None]):
+    """What takes the events of a kind, from and to a moment, and returns what they cause; None for the general way.
 
-    def __init__(self, path: FastPath, *, converts: bool) -> None:
+    Where it `reads` them, `at` and attributes are converted.
+    """
+
+    def __init__(self, path: FastPath, *, reads: bool) -> None:
+        super().__init__()
         self.path = path
-        self.converts = converts
-        self.queue = path.state.queue
-        self.reacting = path.state.reacting
-        by_name = path.core.inputs.implied if converts else ()  # events whose attributes have no order
+        self.reads = reads
+        by_name = path.core.inputs.implied if reads else ()  # events whose attributes have no order
         self.kinds = {kind for kind in path.hot if kind[0] not in by_name}
-        self.takers: dict[Kind, Callable[..., Found | None]] = {}
 
-    def take(self, kind: Kind, values: Sequence[Any], start: int, end: int, given: Any = None) -> Found | None:
-        """Take an event, and return what it causes; None if it is left to the general way."""
-        take = self.takers.get(kind)
-        if take is None:
-            if kind not in self.kinds:
-                return None
-            take = self.takers[kind] = self._write(kind)
-        found = take(*values, start, end, given)
-        if found is not None and (self.queue or self.reacting):
-            found += self.path.matches.settle()
-        return found
+    def __missing__(self, kind: Kind) -> Take | None:
+        if kind not in self.kinds:
+            return None
+        take = self[kind] = self._write(kind)
+        return take
 
-    def _write(self, kind: Kind) -> Callable[..., Found | None]:
-        """Write the function that takes events of a kind, and returns what was due before; None for the general way."""
+    def _write(self, kind: Kind) -> Take:
+        """Write the function that takes events of a kind, and returns None for the general way."""
         path, rules = self.path, self.path.rules
-        source = path.called([*places(kind[1]), "t1", "t", "given"])
+        source = path.called([*places(kind[1]), *(["at"] if self.reads else ["t1", "t"]), "given"])
         code, process = source.code, rules.processors.get(kind)
+        if self.reads:
+            path.moments.write_interval(code)
         with code.block(f"if {EARLIEST} <= t1 <= t and ({path.comes_next(source)}):"):
-            if self.converts:
+            if self.reads:
                 path.convert(source, kind)
             path.begin(source)
             if rules.log is not None:
@@ -61,10 +60,20 @@ class KindTakers:
             if process is None:
                 code(f"{code.constant(rules.evidence.unread)}[{code.constant(kind)}] += 1")
             else:
-                rope = [code.rope] if rules.traced else []
-                code(f"{code.constant(process)}(({', '.join(['t', 't1', 'None', *places(kind[1]), *rope])}))")
+                self._offer(code, kind, process)
+                queue, reacting = code.constant(path.state.queue), code.constant(path.state.reacting)
+                due = "due + " if path.passes_time else ""
+                code(f"if {queue} or {reacting}: return {due}{code.constant(path.matches.settle)}()")
             code(source.done)
         return path.compiler.base.finish(code, f"take {format_atom(kind[0])}/{kind[1]} on an interval")
+
+    def _offer(self, code: Code, kind: Kind, process: Callable[[Any], None]) -> None:
+        """Write that an event is offered to the leaves of its kind, in line where these are few."""
+        if self.path.rules.log is None and self.path.matches.is_written(kind):
+            self.path.matches.offer(code, kind, t1="t1")
+            return
+        rope = [code.rope] if self.path.rules.traced else []
+        code(f"{code.constant(process)}(({', '.join(['t', 't1', 'None', *places(kind[1]), *rope])}))")
 
 
 class Intervals:
@@ -72,9 +81,8 @@ class Intervals:
 
     def __init__(self, path: FastPath, push: Callable[..., Found], row: Callable[[Any], Found]) -> None:
         self.core = path.core
-        self.moments = path.moments
         self.general_push, self.general_row = push, row
-        self.takers = KindTakers(path, converts=True)
+        self.takers = KindTakers(path, reads=True)
 
     def push(self, name: Any, /, *args: Any, at: Any = None, **named: Any) -> Found:
         """Take what the generated `push` has left."""
@@ -87,19 +95,13 @@ class Intervals:
     def row(self, given: Any) -> Found:
         """Take a row that the generated `run`, which is inside, has left."""
         if type(given) is tuple and len(given) > 1 and type(given[-1]) in PAIRS and type(given[0]) is str:
-            found = self._take(given[0], given[1:-1], given[-1], given)
+            take = self.takers[given[0], len(given) - 2]
+            found = None if take is None else take(*given[1:], given)
             if found is not None:
                 return found
         return self.general_row(given)
 
     @alone
     def _take_alone(self, name: str, values: tuple[Any, ...], at: Sequence[Any]) -> Found | None:
-        return self._take(name, values, at, None)
-
-    def _take(self, name: str, values: tuple[Any, ...], at: Sequence[Any], given: Any) -> Found | None:
-        """Take an event, and return what it causes; None if it is left to the general way."""
-        kind = (name, len(values))
-        if kind not in self.takers.kinds:
-            return None
-        interval = self.moments.read_interval(at)
-        return None if interval is None else self.takers.take(kind, values, *interval, given)
+        take = self.takers[name, len(values)]
+        return None if take is None else take(*values, at, None)

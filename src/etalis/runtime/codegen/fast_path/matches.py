@@ -45,6 +45,7 @@ class EventOffer:
         written = [len(several) for kind, several in self.leaves.items() if kind not in self.compiler.indexes]
         self.are_few = sum(written) <= MOST_LEAVES
         self.indexed = IndexedOffer(self)
+        rules.heads.last.open(rules.state.now)  # other text may have made something at this stamp
         self.rounds = Rounds(self, run_loop)
 
     def write(self, output: MatchOutput, kind: Kind) -> None:

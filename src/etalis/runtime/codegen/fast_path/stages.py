@@ -8,7 +8,7 @@ an engine does not use (numbers, history, timers) is not in the text at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any
@@ -47,6 +47,7 @@ class FastPath:
         self.rules = rules = core.rules
         self.compiler = rules.compiler
         self.state = rules.state
+        self.interval_takers: Mapping[Kind, Callable[..., Any] | None] | None = None
         self.ahead: int | None = None  # how long after the one before an event may end
         self.goes_on = core.dead_letters.are_handed_on  # behind a row that cannot be read
         self.in_turn = core.disorder is None
@@ -94,7 +95,7 @@ class FastPath:
     def take_in_order(self, source: EventInput, log: Log | None) -> None:
         """Write that events in order are taken at once; `log` writes how history is kept."""
         for number, arity in enumerate(self.arities):
-            with source.of_arity(number, arity), self._in_order(source):
+            with source.of_arity(number, arity), self._in_order(source, arity):
                 if self.in_one:
                     self.by_kind(source, arity, lambda kind: self._take(source, kind, log))
                 else:
@@ -108,11 +109,22 @@ class FastPath:
             self._count_unread(source, values, f"len({values})")
 
     @contextmanager
-    def _in_order(self, source: EventInput) -> Iterator[None]:
-        """Begin the block for events that come in order; what is due before them is no reason for the general way."""
-        self.moments.write(source.code)
+    def _in_order(self, source: EventInput, arity: int | None = None) -> Iterator[None]:
+        """Begin the block for events that come in order; what is due before them is no reason for the general way.
+
+        Those of so many attributes that come on intervals are taken before by the functions of their kinds.
+        """
+        take = None if arity is None or self.interval_takers is None else partial(self._take_interval, source, arity)
+        self.moments.write(source.code, take)
         with source.code.block(f"if {self.comes_next(source)}:"):
             yield
+
+    def _take_interval(self, source: EventInput, arity: int) -> None:
+        """Write that the function of an event's kind takes it, unless it leaves it to the general way."""
+        code = source.code
+        take = f"(take := {code.constant(self.interval_takers)}[name, {arity}]) is not None"
+        with code.block(f"if type(name) is str and {take}:"):
+            code.add(source.taken_by(f"take({', '.join([*places(arity), 'at', source.given])})"))
 
     def comes_next(self, source: Taker) -> str:
         """Return the test whether `t` is in order, and no reason for the general way."""

@@ -7,7 +7,7 @@ began; every other form of a moment by one call. What is no moment (an interval,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from types import CellType
 from typing import Any
@@ -36,12 +36,29 @@ class Moments:
         else:
             code.shared.update(day=self._day, begun=self._begun)
 
-    def write(self, code: Code) -> None:
-        """Write that `t` is the moment `at`."""
+    def write(self, code: Code, take_interval: Callable[[], None] | None = None) -> None:
+        """Write that `t` is the moment `at`; what is done with most intervals may be written first."""
         with code.block("if type(at) is int:"):
             code(f"t = at * {MICROSECONDS}")
+        if take_interval is not None:
+            with code.block("elif type(at) is tuple:"):
+                take_interval()
+                code(f"t = {code.constant(BEGINNING)}")
         with code.block("else:"):
             self._write_other(code)
+
+    def write_interval(self, code: Code) -> None:
+        """Write that `t1` and `t` are the start and end `at`, or that None is returned."""
+        with code.block("try:"):
+            code("(t1, t) = at")
+        with code.block("except ValueError:"):
+            code("return None")
+        with code.block("if type(t1) is int and type(t) is int:"):
+            code.add([f"t1 *= {MICROSECONDS}", f"t *= {MICROSECONDS}"])
+        with code.block("else:"):
+            code(f"found = {code.constant(self.read_interval)}(at)")
+            code("if found is None: return None")
+            code("(t1, t) = found")
 
     def _write_other(self, code: Code) -> None:
         with code.block("try:"):

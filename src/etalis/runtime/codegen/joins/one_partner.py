@@ -17,7 +17,7 @@ class OnePartner:
     """Writes that the earliest or the latest candidate is a partner; it leaves where the policy consumes.
 
     Where nearly every candidate passes (no condition, no absence) the group is taken out first, and put back if need
-    be.
+    be. Where the same event may wait under the same key next, it stays there, and is known to who lets it wait.
     """
 
     def __init__(self, probe: Probe) -> None:
@@ -26,6 +26,7 @@ class OnePartner:
         self.code = probe.code
         is_asked = any(isinstance(t, p.GoalTest | p.Absent) for t in probe.node.tests)
         self.taken = probe.node.policy.consume and not is_asked and not probe.keys.gathers
+        self.rest = probe.code.fresh("g") if self.taken and self._may_wait_next() else ""  # of the group, afterwards
         self.latest = probe.node.policy.select == "latest"
 
     def write(self) -> None:
@@ -34,7 +35,9 @@ class OnePartner:
         y = code.fresh("y")
         tests, names, start, end = probe.passing()
         condition = " and ".join(tests.expressions) or "True"
-        if self.taken:
+        if self.rest:
+            code(f"{self.rest} = {y} = {probe.other}.get({probe.key})")
+        elif self.taken:
             code(f"{y} = {probe.other}.pop({probe.key}, None)")
         else:
             probe.find(y)
@@ -52,6 +55,21 @@ class OnePartner:
             with code.block("else:"):
                 probe.keep_waiting()
         probe.match_alone(y)
+        if self.rest:
+            code.know_group(probe.store, probe.key, self.rest, self._drop)
+
+    def _may_wait_next(self) -> bool:
+        """Tell whether an event on the right side may wait on the left one next, with nothing asked between."""
+        probe, sources = self.probe, [part.node for part in self.probe.entry.inputs if isinstance(part.node, p.Source)]
+        kinds = [(source.name, len(source.args)) for source in sources]
+        is_next = probe.place == 1 and len(kinds) == 2 and kinds[0] == kinds[1] and probe.code.depth == probe.code.base
+        return is_next and len(probe.keys.names) < 2 and probe.parts.base.heads.may_gather(probe.entry)
+
+    @property
+    def _drop(self) -> tuple[str, str]:
+        """The line by which the only one of a group leaves, and that by which another takes its place."""
+        is_empty = f"{self.rest} = None"
+        return f"del {self.probe.other}[{self.probe.key}]; {is_empty}", is_empty
 
     def _match(self, y: str, tests: Passing, names: Names, start: str, end: str) -> None:
         self.probe.consumed()
@@ -66,10 +84,12 @@ class OnePartner:
         elif self.probe.node.policy.keep == "newest":
             self._try_only(y, condition)
         else:
-            with self.code.block(f"if type({y}) is tuple:"):
+            with self.code.block(f"if {y}.__class__ is tuple:"):
                 self._try_only(y, condition)
             with self.code.block("else:"):
                 self._try_several(y, condition)
+                if self.rest:  # one may be left, which is no list then
+                    self.code(f"{self.rest} = {self.probe.other}[{self.probe.key}]")
 
     def _try_only(self, y: str, condition: str) -> None:
         """Test the one instance that waits under the key."""
@@ -79,6 +99,12 @@ class OnePartner:
             with code.block(f"if {condition}:"):
                 code(f"del {probe.other}[{probe.at}]")
                 probe.forget()
+            with code.block("else:"):
+                code(f"{y} = None")
+            return
+        if self.rest:
+            with code.block(f"if {condition}:"):
+                code(self._drop[0])
             with code.block("else:"):
                 code(f"{y} = None")
             return
@@ -118,7 +144,8 @@ class OnePartner:
         g, j = code.fresh("g"), code.fresh("j")
         code(f"{g} = {y}")
         if self.taken:
-            code(f"{self.probe.other}[{self.probe.key}] = {g}")
+            if not self.rest:
+                code(f"{self.probe.other}[{self.probe.key}] = {g}")
             if not self.latest:
                 with self._take_first(y, g, condition):
                     self._try_each(y, g, j, condition, f"range(1, len({g}))")

@@ -149,8 +149,14 @@ class Pair:
             return None
         if self.node.relation.sequential:
             return f"{self.a1} >= {self.window}"
-        own = "" if self.x1 == self.x2 else f" and {self.x1} >= {self.window}"  # an instant fits into every window
+        own = "" if self._is_short() else f" and {self.x1} >= {self.window}"
         return f"{self.y1} >= {self.window}{own}"
+
+    def _is_short(self) -> bool:
+        """Tell whether what arrives is known to be no longer than the window: an instant, or what was tested before."""
+        part, longest = p.children(self.node)[self.place], window_of(self.node.tests)
+        tested = window_of(part.tests) if isinstance(part, p.Filter) else None
+        return self.x1 == self.x2 or (longest is not None and tested is not None and tested <= longest)
 
     def unpack(self, source: str) -> str:
         return f"{tuple_of([*self.locals, self.y1, self.y2])} = {source}"
