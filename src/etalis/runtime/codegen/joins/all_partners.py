@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from etalis.runtime.codegen.joins.first_partner import leaves_with_first
 from etalis.runtime.codegen.joins.probe import Probe
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.rule_code import Names
@@ -23,6 +24,9 @@ class AllPartners:
         self.probe = probe
         self.pair = probe.pair
         self.code = probe.code
+        self.consume = probe.node.policy.consume
+        if probe.place == 1:
+            self.consume = self.consume or leaves_with_first(probe.parts.stores, probe.entry)
 
     def write(self) -> None:
         """Write the search."""
@@ -34,12 +38,12 @@ class AllPartners:
         if is_asked:
             code(f"{hits} = ()")
         probe.find(g)
-        if not (policy.consume or tests.actions) and probe.parts.base.heads.may_gather(probe.entry):
+        if not (self.consume or tests.actions) and probe.parts.base.heads.may_gather(probe.entry):
             self._gather(g, hits if is_asked else None, tests, names, start, end)
         else:
             with code.block(f"if {g} is not None:"):
                 code.add(self.pair.loop.before)
-                if policy.consume or is_asked or self.pair.past():
+                if self.consume or is_asked or self.pair.past():
                     self._write_back(g, hits, tests, names, start, end)
                 else:
                     self._write_forth(g, tests, names, start, end)
@@ -65,7 +69,7 @@ class AllPartners:
 
         The only instance of a group, as most are, is tested without a loop.
         """
-        code, consume, y = self.code, self.probe.node.policy.consume, self.code.fresh("y")
+        code, consume, y = self.code, self.consume, self.code.fresh("y")
         condition = " and ".join(tests.expressions) or "True"
         read = words_of(*names.values(), *(solutions for solutions, _ in tests.loops))
         bound = [v for v in dict.fromkeys(_BOUND.findall(condition)) if v in read]
