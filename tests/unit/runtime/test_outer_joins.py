@@ -7,6 +7,8 @@ import pytest
 import etalis
 from etalis import Stamp
 from etalis.errors import ProgramError
+from etalis.runtime.run_loop import RunLoop
+from etalis.runtime.state import Raw
 
 pytestmark = pytest.mark.fast
 
@@ -85,3 +87,25 @@ def test_an_alarm_of_a_deleted_rule_does_not_ring() -> None:
     engine.push("a", 1, at=1)
     engine.delete_rule(label)
     assert shown(engine.push("a", 2, at=20)) == ["r(1, null) [1, 6]"]
+
+
+def test_what_falls_due_is_found_without_a_look_at_all_that_may_happen(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    pass_time = RunLoop.pass_time
+
+    def counted(self: RunLoop, time: int, out: list[Raw], *, inclusive: bool) -> None:
+        calls.append(time)
+        pass_time(self, time, out, inclusive=inclusive)
+
+    monkeypatch.setattr(RunLoop, "pass_time", counted)
+    engine = etalis.compile("r(X, Y) <- (a(X) seq? b(X, Y)) within 5.").engine(policy="unrestricted")
+    rows = [("a", t, t) for t in range(100)]
+    assert len([*engine.run(rows), *engine.close()]) == 100
+    assert len(calls) < 5
+
+
+def test_what_has_shown_all_it_can_waits_no_longer() -> None:
+    engine = etalis.compile("r(K) <- (a(K) seq b(_) seq c(K)) within 1 h.").engine(policy="unrestricted")
+    assert not [*engine.run([("a", 1, 1), *(("b", t, t) for t in range(2, 50))])]
+    assert engine.waiting() == 1  # the first pair
+    assert shown(engine.push("c", 1, at=50)) == ["r(1) [1, 50]"]

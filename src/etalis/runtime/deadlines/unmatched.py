@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
-from etalis.runtime.deadlines.timers import STAGE, Lane, Timers
+from etalis.runtime.deadlines.timers import STAGE, Timers
 from etalis.runtime.operators.store import Instance, Store, held_in
 
 LEAST_TRIM = 64
@@ -42,13 +42,15 @@ class Unmatched:
         self.place = place
         self.alive = True
 
-    def lane(self) -> Lane | None:
-        """Return where the timers of instants stand, which are due in the order in which they arrive."""
-        return self.timers.lane(self.window or 0, self.level, self.stage)
-
     def since(self, moment: int) -> int:
         """Return since when an instance waits, as timers tell it: those of later stages come later."""
         return moment - self.stage * STAGE
+
+    def moments(self, payload: Waiting) -> tuple[int, int]:
+        """Return when an instance matches alone, and since when it waits."""
+        start, end = payload[1][-2:]
+        due = end if self.window is None else start + self.window
+        return due, self.since(start if self.by_start else end)
 
     def awaits(self, payload: Waiting) -> bool:
         """Tell whether an instance has no partner so far."""

@@ -53,7 +53,7 @@ def delay_of(alarm: s.Alarm) -> int | None:
 
 
 def have_own_lanes(entries: Sequence[Wired], heads: Sequence[p.Head]) -> bool:
-    """Tell whether all that sets timers is few absences and alarms, each due so long after it is set.
+    """Tell whether all that sets timers is one outer join, or few absences and alarms due so long after they are set.
 
     Where something acts it is seen in which order these were set.
     """
@@ -62,7 +62,7 @@ def have_own_lanes(entries: Sequence[Wired], heads: Sequence[p.Head]) -> bool:
     return (
         not do_act(entries, heads)
         and 0 < len(waiting) + len(alarms) <= MOST_LANES
-        and all(isinstance(node, p.Deadline) for node in waiting)
+        and (all(isinstance(node, p.Deadline) for node in waiting) or (len(waiting) == 1 and not alarms))
         and all(delay_of(alarm) is not None for alarm in alarms)
     )
 

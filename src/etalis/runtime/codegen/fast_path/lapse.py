@@ -18,6 +18,8 @@ from etalis.runtime.codegen.fast_path.matches import EventOffer
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.deadlines.timers import ALARMS, STAGE, OwnLane, Timers
+from etalis.runtime.deadlines.unmatched import Unmatched
+from etalis.runtime.deadlines.waiter import Waiter
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import NEVER, Raw, sort_round
@@ -34,6 +36,9 @@ def write_lapse(rules: RuleSet, run_loop: RunLoop, offer: EventOffer) -> Callabl
     entries, alarms = [e for e in rules.wiring.entries if p.falls_due(e.node)], _alarms(rules)
     if not 0 < len(entries) + len(alarms) <= MOST_OWNERS:
         return Lapse(rules, run_loop, [], [], gathers=False).write()
+    for entry in entries:  # lanes of joins are made where they are asked for
+        if isinstance(entry.node, p.Join):
+            rules.compiler.outer.lane(entry)
     told = rules.numbered or rules.reacts or rules.record is not None
     gathers = not told and all(_is_reported(rules, offer, e) for e in entries)
     gathers = gathers and all(rules.heads.is_lone(rule) and _is_plain(offer, rule) for rule in alarms)
@@ -123,7 +128,7 @@ class Lapse:
         deadlines = all(isinstance(e.node, p.Deadline) and lane(e) is not None for e in self.entries)
         return self.gathers and deadlines and not self.alarms and len(self.lanes) == 1
 
-    def _owner(self, entry: Wired) -> Any:
+    def _owner(self, entry: Wired) -> Waiter | Unmatched:
         """Return who sets the timers of an entry."""
         is_absence = isinstance(entry.node, p.Deadline)
         return self.compiler.deadlines.waiter(entry) if is_absence else self.compiler.outer.unmatched(entry)
@@ -167,7 +172,7 @@ class Lapse:
             self.compiler.deadlines.write_due(code, entry, "place", "ends", self._write_step)
             return
         code("(q, y) = place")
-        with code.block(f"if {code.constant(self._owner(entry).met)}.pop(id(y), None) is None:"):
+        with code.block(f"if {code.constant(self.compiler.outer.unmatched(entry).met)}.pop(id(y), None) is None:"):
             self._write_step()
             self.compiler.outer.write_due(code, entry, "q", "y", "ends")
 
@@ -219,10 +224,11 @@ class LaneLapse(Lapse):
         """Return the lanes of entries and alarms, in the order in which they have what is due together."""
         lanes = {id(lane.owner): lane for lane in self.timers.own}
         found = []
-        for entry in [each for each in self.entries if isinstance(each.node, p.Deadline)]:
-            waiter = self.compiler.deadlines.waiter(entry)
-            order = waiter.duration + waiter.stage * STAGE
-            found += [LaneOfOwner(order, waiter.duration, lanes[id(waiter)], entry)] if id(waiter) in lanes else []
+        for entry in self.entries:
+            owner = self._owner(entry)
+            after = owner.duration if isinstance(owner, Waiter) else owner.window or 0
+            order = after + owner.stage * STAGE
+            found += [LaneOfOwner(order, after, lanes[id(owner)], entry)] if id(owner) in lanes else []
         for rule in self.alarms:
             ring = self.rules.heads.ring(rule)
             found += [LaneOfOwner(ALARMS, 0, lanes[id(ring)], rule)] if id(ring) in lanes else []
@@ -267,7 +273,9 @@ class LaneLapse(Lapse):
     def _due(self, each: LaneOfOwner) -> str:
         """Return when what is first in a lane is due."""
         after = f" + {self.code.constant(each.after)}" if each.after else ""
-        return f"{self.code.constant(each.lane)}[0][-1]{after}"
+        payload = f"{self.code.constant(each.lane)}[0]"
+        instance = f"{payload}[1]" if isinstance(each.lane.owner, Unmatched) else payload
+        return f"{instance}[-1]{after}"
 
 
 class HeapSource:

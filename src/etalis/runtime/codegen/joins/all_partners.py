@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from etalis.runtime.codegen.joins.first_partner import leaves_with_first
 from etalis.runtime.codegen.joins.probe import Probe
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.rule_code import Names
@@ -23,6 +24,9 @@ class AllPartners:
         self.probe = probe
         self.pair = probe.pair
         self.code = probe.code
+        self.consume = probe.node.policy.consume
+        if probe.place == 1:
+            self.consume = self.consume or leaves_with_first(probe.parts.stores, probe.entry)
 
     def write(self) -> None:
         """Write the search."""
@@ -34,12 +38,12 @@ class AllPartners:
         if is_asked:
             code(f"{hits} = ()")
         probe.find(g)
-        if not (policy.consume or tests.actions) and probe.parts.base.heads.may_gather(probe.entry):
+        if not (self.consume or tests.actions) and probe.parts.base.heads.may_gather(probe.entry):
             self._gather(g, hits if is_asked else None, tests, names, start, end)
         else:
             with code.block(f"if {g} is not None:"):
                 code.add(self.pair.loop.before)
-                if policy.consume or is_asked or self.pair.past():
+                if self.consume or is_asked or self.pair.past():
                     self._write_back(g, hits, tests, names, start, end)
                 else:
                     self._write_forth(g, tests, names, start, end)
@@ -50,7 +54,7 @@ class AllPartners:
     def _write_forth(self, g: str, tests: Passing, names: Names, start: str, end: str) -> None:
         """Hand on the candidates as they are found, the earliest first."""
         code, y = self.code, self.code.fresh("y")
-        with code.block(f"for {y} in ({g},) if type({g}) is tuple else {g}:"):
+        with code.block(f"for {y} in ({g},) if {g}.__class__ is tuple else {g}:"):
             code(self.pair.unpack(y))
             ahead = self.pair.beyond()
             if ahead:
@@ -65,13 +69,13 @@ class AllPartners:
 
         The only instance of a group, as most are, is tested without a loop.
         """
-        code, consume, y = self.code, self.probe.node.policy.consume, self.code.fresh("y")
+        code, consume, y = self.code, self.consume, self.code.fresh("y")
         condition = " and ".join(tests.expressions) or "True"
         read = words_of(*names.values(), *(solutions for solutions, _ in tests.loops))
         bound = [v for v in dict.fromkeys(_BOUND.findall(condition)) if v in read]
         found, candidate = (code.fresh("h"), tuple_of([y, *bound])) if bound else (hits, y)
         lists = {hits: y, found: candidate}
-        with code.block(f"if type({g}) is tuple:"):
+        with code.block(f"if {g}.__class__ is tuple:"):
             code(f"{y} = {g}")
             code(self.pair.unpack(y))
             code.add([f"{g} = ({y},)"] if consume else [])
@@ -112,7 +116,7 @@ class AllPartners:
             code.know_group(probe.store, probe.key, g)
         with code.block(f"if {g} is not None:"):
             code.add(self.pair.loop.before)
-            group = f"({g},) if type({g}) is tuple else {f'reversed({g})' if back else g}"
+            group = f"({g},) if {g}.__class__ is tuple else {f'reversed({g})' if back else g}"
             self._gather_each(group, hits, back, tests, names, start, end)
             probe.trim_met()
 

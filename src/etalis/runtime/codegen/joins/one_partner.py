@@ -84,10 +84,12 @@ class OnePartner:
         elif self.probe.node.policy.keep == "newest":
             self._try_only(y, condition)
         else:
-            with self.code.block(f"if type({y}) is tuple:"):
+            with self.code.block(f"if {y}.__class__ is tuple:"):
                 self._try_only(y, condition)
             with self.code.block("else:"):
                 self._try_several(y, condition)
+                if self.rest:  # one may be left, which is no list then
+                    self.code(f"{self.rest} = {self.probe.other}[{self.probe.key}]")
 
     def _try_only(self, y: str, condition: str) -> None:
         """Test the one instance that waits under the key."""
@@ -147,7 +149,6 @@ class OnePartner:
             if not self.latest:
                 with self._take_first(y, g, condition):
                     self._try_each(y, g, j, condition, f"range(1, len({g}))")
-                self._look_again()
                 return
         if self.latest and not self.probe.keys.gathers:
             self._try_latest(y, g, condition)
@@ -159,12 +160,6 @@ class OnePartner:
         else:
             places = f"range(len({g}))"
         self._try_each(y, g, j, condition, places)
-        self._look_again()
-
-    def _look_again(self) -> None:
-        """Write that what is left of a group of several is known: it may be one."""
-        if self.rest:
-            self.code(f"{self.rest} = {self.probe.other}[{self.probe.key}]")
 
     @contextmanager
     def _take_first(self, y: str, g: str, condition: str) -> Iterator[None]:

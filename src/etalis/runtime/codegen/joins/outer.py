@@ -13,6 +13,7 @@ from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.ropes import together, write_choice
 from etalis.runtime.codegen.rule_code import Names, RuleCode
 from etalis.runtime.codegen.source import Code, tuple_of
+from etalis.runtime.deadlines.timers import Lane, OwnLane
 from etalis.runtime.deadlines.unmatched import Unmatched
 
 
@@ -69,11 +70,17 @@ class OuterJoins:
         if unmatched.window is not None:
             due = f"{t1} + {code.constant(unmatched.window)}"
         since = t1 if unmatched.by_start else t2
-        lane = unmatched.lane() if t1 == t2 else None
+        lane = self.lane(entry) if t1 == t2 else None
         write_timer(
             code, state, lane, due, since, unmatched, unmatched.stage, f"({key}, {instance})",
             is_parted=self.base.corrects,
         )  # fmt: skip
+
+    def lane(self, entry: Wired) -> Lane | OwnLane | None:
+        """Return where the timers of instants stand, which are due in the order in which they arrive."""
+        unmatched, timers = self.unmatched(entry), self.base.state.timers
+        own = timers.own_lane(unmatched)
+        return own if own is not None else timers.lane(unmatched.window or 0, unmatched.level, unmatched.stage)
 
     def _lone_emitter(self, entry: Wired) -> Callable[..., None]:
         """Return the function (key, instance, end) that hands on an instance without a partner."""

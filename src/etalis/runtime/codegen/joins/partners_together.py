@@ -23,7 +23,7 @@ class PartnersTogether:
         code(f"{hits} = []")
         probe.find(g)
         with code.block(f"if {g} is not None:"):
-            with code.block(f"if type({g}) is tuple:"):
+            with code.block(f"if {g}.__class__ is tuple:"):
                 code(f"{g} = ({g},)")
             code.add(pair.loop.before)
             with code.block(f"for {y} in {g}:"):

@@ -104,15 +104,19 @@ class Probe:
                 self._leave_repetition(token)
 
     def leave(self, group: str, hits: str) -> None:
-        """Write that all candidates that are found leave their group."""
+        """Write that all candidates that are found leave their group, as a rule all that are in it."""
         code = self.code
         gone = code.fresh("z")
-        code(f"{gone} = set(map(id, {hits}))")
         if self.keys.gathers:
+            code(f"{gone} = set(map(id, {hits}))")
             code(f"{code.constant(leave_gathered)}({self.other}, {self.at}, {group}, {gone})")
         else:
-            rest = f"[z for z in {group} if id(z) not in {gone}]"
-            code(f"{code.constant(groups.leave)}({self.other}, {self.at}, {rest})")
+            with code.block(f"if len({hits}) == len({group}):"):
+                code(f"del {self.other}[{self.at}]")
+            with code.block("else:"):
+                code(f"{gone} = set(map(id, {hits}))")
+                rest = f"[z for z in {group} if id(z) not in {gone}]"
+                code(f"{code.constant(groups.leave)}({self.other}, {self.at}, {rest})")
         if self.parts.absences.watching(self.entry):
             with code.block(f"if {self.key} not in {self.other}:"):
                 self.forget()

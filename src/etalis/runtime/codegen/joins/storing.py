@@ -170,10 +170,10 @@ class Storing:
         with code.block(f"if {group} is None:"):
             code(f"{where}[{key}] = {instance}")
         if t1 == t2:
-            with code.block(f"elif type({group}) is tuple:"):
+            with code.block(f"elif {group}.__class__ is tuple:"):
                 code(f"{where}[{key}] = [{group}, {instance}]")
         apart = "" if t1 == t2 else f" or ({group}[-1][-1] == {t2} and {group}[-1][-2] > {t1})"
-        single = "" if t1 == t2 else f"type({group}) is tuple or "
+        single = "" if t1 == t2 else f"{group}.__class__ is tuple or "
         with code.block(f"elif {single}len({group}) == {groups.LONG - 1}{apart}:"):
             code(f"{code.constant(groups.put)}({where}, {key}, {instance})")
         with code.block("else:"):
