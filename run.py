@@ -53,14 +53,16 @@ def pytest_step(name: str, *options: str, selection: str | None = None) -> Step:
 
 
 TWO = ("-n", "2", "--dist", "worksteal")  # processes; what is left at the end is divided
-CHECKS = (
+ALONE = (  # one process each, first: Spark takes the other core, and kernels that are compiled are kept for the rest
     Step("format", ("-m", "ruff", "format", "--check", "--quiet", ".")),
     Step("lint", ("-m", "ruff", "check", "--quiet", ".")),
     Step("types", ("-m", "mypy", "--no-error-summary")),
-    pytest_step("fast", *TWO),
-    pytest_step("property", *TWO, "--hypothesis-profile=test"),
     pytest_step("docs", selection="docs or jit"),
+)
+SHARED = (
     pytest_step("service", *TWO),
+    pytest_step("property", *TWO, "--hypothesis-profile=test"),
+    pytest_step("fast", *TWO),
 )
 SPARK_CHECK = pytest_step("spark")  # beside the others: its processes wait for each other much of the time
 BROWSER_CHECK = pytest_step("browser")
@@ -232,7 +234,7 @@ def test() -> bool:
     browser, postgres = find_browser(), find_postgres()
     prepare("test", "service", *(["spark", "kafka"] if java else []), *(["postgres"] if postgres else []))
     found = [*([BROWSER_CHECK] if browser else []), *([POSTGRES_CHECK] if postgres else [])]
-    passed = run_steps((*CHECKS, *found), beside=(SPARK_CHECK,) if java else ())
+    passed = run_steps((*ALONE, *found, *SHARED), beside=(SPARK_CHECK,) if java else ())
     if java is None:
         say(f"The Spark tests did not run: {reason}.")
     if browser is None:

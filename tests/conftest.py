@@ -41,6 +41,16 @@ def over_columns() -> Iterator[None]:
         yield
 
 
+def pytest_collection_finish() -> None:
+    """Keep the collector from walking what was imported and collected, which stays: a million objects each time."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # for the last collection: behind it modules in C++ tell of what is still held
+
+
 def usual_tier(path: Path) -> str:
     return FOLDERS.get(path.relative_to(HERE).parts[0], "fast")
 

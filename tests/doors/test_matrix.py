@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,17 @@ def of_events(events: Any) -> frozenset[tuple[Any, ...]]:
     return frozenset((*event.args, event.start_time, event.end_time) for event in events)
 
 
+@cache
+def compiled(text: str) -> etalis.Program:
+    return etalis.compile(text, event_consumption_policy="unrestricted")
+
+
 def engine_of(way: Way) -> etalis.Engine:
-    return etalis.compile(program(way), event_consumption_policy="unrestricted").engine()
+    return compiled(program(way)).engine()
 
 
 def by_detect(source: Any, way: Way) -> frozenset[tuple[Any, ...]]:
-    compiled = etalis.compile(program(way), event_consumption_policy="unrestricted")
-    return of_table(compiled.detect(source, unit=way.unit, **OPTIONS), way)
+    return of_table(compiled(program(way)).detect(source, unit=way.unit, **OPTIONS), way)
 
 
 def by_engine_detect(source: Any, way: Way) -> frozenset[tuple[Any, ...]]:

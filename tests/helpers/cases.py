@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 from etalis.cases.case_file import (
@@ -39,8 +40,13 @@ CASES = Path(__file__).parents[1] / "cases"
 
 
 def all_cases(root: Path = CASES) -> list[Case]:
-    """Read every case file below a folder, in order of path."""
-    return [placed(case) for case in find_cases(root)]
+    """Return what stands in every case file below a folder, in order of path; they are read once."""
+    return list(_cases_below(root))
+
+
+@cache
+def _cases_below(root: Path) -> tuple[Case, ...]:
+    return tuple(placed(case) for case in find_cases(root))
 
 
 def attribute_columns(events: Sequence[Event], types: Iterable[object]) -> dict[str, str]:

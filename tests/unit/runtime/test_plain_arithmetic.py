@@ -74,3 +74,15 @@ def test_the_length_of_a_match_is_what_the_difference_of_its_ends_is(goal: str) 
     text = f"d(X, Y, D) <- (a(X) seq b(Y)) check ({goal}).\n"
     rows = [(name, at, 0) for at, name in product(TIMES, "ab")]
     assert agree(text, rows)
+
+
+def test_floats_that_several_heads_take_are_the_values_that_the_meaning_has() -> None:
+    text = (
+        ":- event(a(x: float)).\n"
+        "d(X, Y) <- a(X) seq a(Y).\n"
+        "e(X) <- a(X).\n"
+        "f(X) <- a(X) where X > 1.\n"
+        "g(X) <- d(X, Y) where X == Y.\n"
+    )
+    found = agree(text, [("a", i, x) for i, x in enumerate([2.0, 2.0, 0.5, 0.0, -3.0, 1e15, 2.5])])
+    assert {event.name for event in found} == {"d", "e", "f", "g"}

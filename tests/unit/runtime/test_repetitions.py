@@ -67,14 +67,15 @@ def push(engine: Engine, events: list[Event]) -> list[Event]:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_repetition_gives_the_meaning(text: str, policy: str) -> None:
-    matches = 0
+    matches, tree = 0, parse(text)
+    program, again = etalis.compile(text), etalis.compile(text)
     for seed in range(25):
         events = stream(seed)
-        expected = semantics.run(parse(text), events, policy=policy)
+        expected = semantics.run(tree, events, policy=policy)
         half = len(events) // 2
-        engine = etalis.compile(text).engine(policy=policy)
+        engine = program.engine(policy=policy)
         found = push(engine, events[:half])
-        engine = etalis.compile(text).restore(engine.snapshot())
+        engine = again.restore(engine.snapshot())
         assert [*found, *push(engine, events[half:]), *engine.close()] == expected, (text, policy, seed)
         matches += len(expected)
     assert matches

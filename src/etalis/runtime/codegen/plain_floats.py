@@ -2,19 +2,21 @@
 
 A float is held plainly between the source that declares it and the heads, where it becomes a value, if all that happens
 to it on the way is arithmetic and comparison in conditions, which know its type (`logic/inline/scope.py`). A join key,
-an absence, an aggregate, a repetition or an action compares it or keeps it: then it is a value from the start.
+an absence, an aggregate, a repetition or an action compares it or keeps it: then it is a value from the start. So it is
+where several heads take it with nothing asked on the way, each of which would make it a value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 
 from etalis.data.values import Real
 from etalis.language import syntax as s
 from etalis.language.attributes import Signature
 from etalis.logic.inline.scope import normal
 from etalis.plan import algebra as p
-from etalis.runtime.codegen.network import Wired, WiredReader, Wiring, own_names
+from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader, Wiring, own_names
 from etalis.runtime.codegen.source import Code
 
 Types = Callable[[Wired], Mapping[str, str]]
@@ -29,15 +31,26 @@ class PlainFloats:
         self._kept: dict[int, frozenset[str]] = {}
         self._names: dict[frozenset[str], frozenset[str]] = {}  # rules that are alike keep the same ones
         self._exact: dict[tuple[str, int, int], set[int]] = {}  # by kind and place the leaves that need the value
+        open_to_all = [leaf for leaf in wiring.leaves if _asks_nothing(leaf.node)]
+        taken = Counter(where for leaf in open_to_all for where, name in self._floats(leaf) for _ in _heads(leaf, name))
+        self._taken = frozenset(where for where, heads in taken.items() if heads > 1)  # by kind and place, for good
         self.add(wiring)
+
+    def _floats(self, leaf: Wired) -> Iterator[tuple[tuple[str, int, int], str]]:
+        """Yield where a leaf has variables of declared floats, which it hands on."""
+        if isinstance(leaf.node, p.Source):
+            name, args = leaf.node.name, leaf.node.args
+            for place, (term, (_, kind)) in enumerate(zip(args, self._declared.get(name, ()), strict=False)):
+                if kind == "float" and isinstance(term, s.Var) and term.name in leaf.node.exports:
+                    yield (name, len(args), place), term.name
 
     def add(self, wiring: Wiring) -> None:
         """Look at the leaves of a wiring."""
         for leaf in wiring.leaves:
+            for where, name in self._floats(leaf):
+                if where not in self._taken:
+                    self._keep(leaf, name)
             if isinstance(leaf.node, p.Source):
-                for term, (_, kind) in zip(leaf.node.args, self._declared.get(leaf.node.name, ()), strict=False):
-                    if kind == "float" and isinstance(term, s.Var) and term.name in leaf.node.exports:
-                        self._keep(leaf, term.name)
                 for place in range(len(leaf.node.args)):
                     if not self._fits(leaf, place):
                         where = (leaf.node.name, len(leaf.node.args), place)
@@ -56,7 +69,7 @@ class PlainFloats:
 
     def fit(self, kind: p.Kind, place: int) -> bool:
         """Tell whether an attribute of a kind of events may come to all leaves as a plain float."""
-        return not self._exact.get((*kind, place))
+        return not self._exact.get((*kind, place)) and (*kind, place) not in self._taken
 
     def _fits(self, leaf: Wired, place: int) -> bool:
         assert isinstance(leaf.node, p.Source)
@@ -98,6 +111,26 @@ class PlainFloats:
         return found
 
 
+def _heads(entry: Wired, name: str) -> Iterator[PlannedRule]:
+    """Yield the heads that take a variable with nothing asked on the way, each as often as it does."""
+    for reader in entry.readers:
+        known_as, target = reader.renames.get(name, name), reader.target
+        if reader.kind == "head":
+            yield from (target for arg in target.head.event.args if isinstance(arg, s.Var) and arg.name == known_as)
+        elif reader.kind == "input" and _asks_nothing(target.node) and known_as in target.node.exports:
+            yield from _heads(target, known_as)
+
+
+def _asks_nothing(node: p.Node) -> bool:
+    """Tell whether whatever comes to a node, or meets a partner there, matches."""
+    match node:
+        case p.Source(args=args):
+            return all(isinstance(arg, s.Var) for arg in args)
+        case p.Join() | p.Filter():
+            return not any(isinstance(test, p.GoalTest | p.Absent) for test in p.tests(node))
+    return False
+
+
 def _passes(entry: Wired, name: str) -> bool:
     """Tell whether an operator does nothing with a variable but to ask conditions, and to hand it on."""
     match entry.node:
@@ -122,4 +155,4 @@ def _are_conditions(tests: tuple[p.Test, ...], name: str) -> bool:
 def _value_of(code: Code, x: str) -> str:
     if not x.isidentifier():
         return f"{code.constant(normal)}({x})"
-    return f"({x} if type({x}) is not float or not {x}.is_integer() else {code.constant(Real)}({x} + 0.0))"
+    return f"({x} if {x}.__class__ is not float or not {x}.is_integer() else {code.constant(Real)}({x} + 0.0))"

@@ -211,21 +211,36 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int, as
     """Drop up to so many instances that ended before `limit`; `fifo` lists (end, key) in order of storing.
 
     Where nothing is consumed, groups may stay lists when one is left, which more will join.
+
+    >>> store = {"c1": (1, 1), "c2": (9, 9), "c3": [(1, 1), (9, 9)]}
+    >>> fifo = deque([(1, "c1"), (1, "c2"), (1, "c3"), (9, "c2"), (9, "c3")])
+    >>> expire(store, fifo, 5, 5)
+    >>> store, fifo
+    ({'c2': (9, 9), 'c3': (9, 9)}, deque([(9, 'c2'), (9, 'c3')]))
     """
-    popleft, get = fifo.popleft, store.get
+    popleft, get, pop = fifo.popleft, store.get, store.pop
+    is_single = False  # of the last group, as of most others
     for _ in range(min(most, len(fifo))):
         first = popleft()
         end, key = first
         if end >= limit:
             fifo.appendleft(first)
             return
-        group = get(key)
+        group = pop(key, None) if is_single else get(key)
         if group is None:  # used up
             continue
         if type(group) is tuple:
-            if group[-1] < limit:
-                del store[key]
-        elif isinstance(group, Newest):
+            if not is_single:
+                is_single = True
+                if group[-1] < limit:
+                    del store[key]
+            elif group[-1] >= limit:
+                store[key] = group
+            continue
+        if is_single:
+            is_single = False
+            store[key] = group
+        if isinstance(group, Newest):
             if group.items[-1][-1] < limit:
                 del store[key]
         elif group[0][-1] < limit:
