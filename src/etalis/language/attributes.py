@@ -60,6 +60,7 @@ def same(value: Value) -> Value:
 CONVERSIONS: Mapping[str, Callable[[Value], Value]] = {
     "int": to_int, "float": to_float, "string": to_string, "bool": to_bool, "term": same, "any": same,
 }  # fmt: skip
+_AS_IT_IS: Mapping[str, type] = {"int": int, "string": str}  # what is a value of its declared type already
 TYPES = ("int", "float", "string", "bool", "time", "term", "any")
 
 
@@ -122,6 +123,8 @@ def arrange_terms(name: str, signature: Signature, args: Sequence[Value]) -> tup
     ... )
     ('c', 5)
     """
+    if Struct not in map(type, args):
+        return tuple(args)
     pairs = [arg.args for arg in args if isinstance(arg, Struct) and arg.name == ":" and len(arg.args) == 2]
     names = [given for given, _ in pairs if isinstance(given, str)]
     if len(names) != len(args) or not {attribute for attribute, _ in signature}.intersection(names):
@@ -210,6 +213,11 @@ def convert(name: str, signature: Signature, args: tuple[Any, ...]) -> tuple[Val
     if len(args) != len(signature):
         hint = f"declared: {name}({', '.join(a for a, _ in signature)})"
         raise EventError(Problem("E302", f"{name} takes {len(signature)} attributes, not {len(args)}", hint=hint))
+    for (_, kind), given in zip(signature, args, strict=True):
+        if type(given) is not _AS_IT_IS.get(kind):
+            break
+    else:
+        return args
     return tuple(convert_one(name, attribute, kind, a) for (attribute, kind), a in zip(signature, args, strict=True))
 
 

@@ -183,6 +183,13 @@ def raised_event(
     name, args = (atom.name, atom.args) if isinstance(atom, Struct) else (atom, ())
     if not isinstance(name, str):
         raise EventError(Problem("E306", f"{format_value(atom)} is no event", hint="an event is a name with values"))
+    return named_event(name, args, start, end, declared, cause)
+
+
+def named_event(
+    name: str, args: tuple[Value, ...], start: int, end: int, declared: Mapping[str, EventDeclaration], cause: Any
+) -> Occur:  # fmt: skip
+    """Return the occurrence of an event of a name; raise an EtalisError if it cannot have these attributes."""
     return Occur(name, _typed(name, declared.get(name), args), start, end, cause)
 
 

@@ -51,6 +51,7 @@ class RunLoop:
         self.rules = rules
         self.state = rules.state
         self.changes = changes
+        self.raised: dict[tuple[str, int], EventKind] = {}
 
     def process(
         self, kind: tuple[str, int], values: tuple[Any, ...], start: int, end: int, number: int, out: list[Raw],
@@ -301,19 +302,15 @@ class RunLoop:
 
     def settle(self, out: list[Raw]) -> None:
         """Process what was caused, round by round, until nothing new comes; then reactions and what was asked for."""
-        steps, reactor = self.state.steps, self.reactor
-        self._settle_rounds(out)
-        if reactor is not None:
-            reactor.react()
-        while steps:
-            self._perform(steps.popleft(), out)
-            self._settle_rounds(out)
-            if reactor is not None:
+        state, reactor = self.state, self.reactor
+        while True:
+            while state.queue:
+                self._settle_round(out)
+            if reactor is not None and state.reacting:
                 reactor.react()
-
-    def _settle_rounds(self, out: list[Raw]) -> None:
-        while self.state.queue:
-            self._settle_round(out)
+            if not state.steps:
+                return
+            self._perform(state.steps.popleft(), out)
 
     def _settle_round(self, out: list[Raw]) -> None:
         queue = self.state.queue
@@ -401,8 +398,11 @@ class RunLoop:
 
     def _raise(self, step: Occur, out: list[Raw]) -> None:
         """Let an event occur that a goal raised: an input, but received from nowhere."""
-        kind = EventKind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
-        kind.shown = self.rules.heads.shown
+        key = step.name, len(step.args)
+        kind = self.raised.get(key)
+        if kind is None:
+            kind = self.raised[key] = EventKind(*key, None, self.program.attributes.get(key, ()))
+            kind.shown = self.rules.heads.shown
         raw: Raw = (step.end, step.start, kind, *step.args)
         if self.rules.traced:
             raw = (*raw, step.cause)

@@ -230,14 +230,14 @@ def _counting(operator: Any, node: p.Repetition) -> Iterator[tuple[dict[str, Any
                     shares = [_share(operator.limits((*key, *left.values)), n) for key, n in counts.items()]
                     values = dict(zip(node.left.exports, left.values, strict=True))
                     yield values, left.start, left.end, max(shares, default=0)
-        case Runner(runs=runs, firsts=firsts):
+        case Runner(runs=runs):
             for key, group in runs.items():
                 for run in (run for run in group if is_usable(run)):
                     yield _by_name(node, key), run.start, run.end, _share(operator.limits(key), run.number)
-            for key, begun in firsts.items():
-                elements = list(operator.elements[key])
-                for (run, _), (number, last) in zip(begun, ElementLine(elements).reach(), strict=True):
-                    yield _by_name(node, key), run.start, elements[last][1], _share(operator.limits(key), number)
+            for key, group in operator.elements.items():
+                elements = list(group)
+                for (start, *_), (number, last) in zip(elements, ElementLine(elements).reach(), strict=True):
+                    yield _by_name(node, key), start, elements[last][1], _share(operator.limits(key), number)
 
 
 def _share(limits: tuple[int, int | None] | None, number: int) -> float:

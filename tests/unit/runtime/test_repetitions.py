@@ -13,8 +13,10 @@ import pytest
 import etalis
 from etalis.engine import Engine
 from etalis.language.read.parser import parse
+from etalis.runtime.operators.repetition.counted import Run
 from etalis.runtime.operators.repetition.repeater import Repeater
 from etalis.runtime.operators.repetition.runner import Runner
+from etalis.runtime.reporting.inspection import count
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
@@ -177,6 +179,21 @@ def test_the_counts_of_what_waits_once_are_told() -> None:
     (left,) = next(operators(engine)).lefts.group((1,))
     assert left.counts == {(1,): [1, 6 * MICROSECONDS, 6 * MICROSECONDS]}
     assert [(e.name, e.start) for e in engine.push("c", 1, at=7)] == [("d", 2)]
+
+
+def test_what_nothing_consumes_is_kept_as_a_line_alone() -> None:
+    text = "d(K) <- a(K) ntimes 3."
+    engine = etalis.compile(text).engine(policy="unrestricted")
+    list(engine.run(("a", at % 2, at) for at in range(20)))
+    (runner,) = operators(engine)
+    assert not runner.firsts
+    assert count(engine.core.rules, None) == 20
+    again = etalis.compile(text).restore(engine.snapshot())
+    (restored,) = operators(again)
+    restored.firsts[0,] = [(Run(0, 0), [])] * 10  # older snapshots have them
+    assert [(e.name, e.start) for e in again.push("a", 0, at=20)] == [("d", 16)]
+    assert not restored.firsts
+    assert count(again.core.rules, None) == 21
 
 
 def operators(engine: Engine) -> Iterator[Any]:

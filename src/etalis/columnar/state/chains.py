@@ -88,13 +88,18 @@ class ChainLink(Link):
         found = [
             (start, end, key, run)
             for key, several in self.theirs.elements.items()
-            for (start, end, _), (run, _) in zip(several, self.theirs.firsts[key], strict=True)
+            for (start, end, _), run in zip(several, self._begun(key, len(several)), strict=True)
         ]
         found.sort(key=itemgetter(1))
         self.operator.chains.number = len(found)
         self.operator.chains.elements = _elements(self.operator.chains, self.shares, [each[:3] for each in found])
         if self.waiting is not None:
             self.operator.chains.number = self.waiting.load(run for *_, run in found)
+
+    def _begun(self, key: Values, count: int) -> list[Any]:
+        """Return what has begun with each element of a group, where the engine tells that apart."""
+        begun = self.theirs.firsts.get(key)
+        return [None] * count if begun is None else [run for run, _ in begun]
 
     def save(self) -> None:
         """Let the engine have the elements, and the chains from each of them."""

@@ -109,10 +109,30 @@ class StatePredicate(Predicate):
 
     def put(self, row: Row) -> None:
         """Make a fact true, as the last one, in the place of the one with its key."""
+        facts = self.facts
+        if not (facts.others or facts.compounds or self.watchers or self.database.tables.answers) and is_flat(row):
+            self._put_flat(row)
+            return
         number = self._number(row)
         if number is not None:
             self._drop(number)
         self.insert(row)
+
+    def _put_flat(self, row: Row) -> None:
+        """Put a fact of atoms and numbers among others, where nobody is to be told."""
+        facts, trail = self.facts, self.store.trail
+        identity, key = facts.identity, facts.key_of(row)
+        number = identity.pop(key, None)
+        if number is not None:
+            facts.leave_behind(number)
+            trail.append((self, ~number))
+            if facts.is_crowded():
+                self.store.crowded.add(self)
+            self.alterations += 1
+        trail.append((self, len(facts.rows)))
+        identity[key] = len(facts.rows)
+        facts.rows.append(row)
+        self.alterations += 1
 
     def _number(self, row: Row) -> int | None:
         """Return the number of the fact that has the key of a row."""

@@ -78,11 +78,15 @@ class StateRelation(FactRelation):
 
     def drop(self, number: int) -> Row:
         """Let a row die, and return it."""
-        self.died[number] = _DEAD
         row = self._leave(number)
+        self.leave_behind(number)
+        return row
+
+    def leave_behind(self, number: int) -> None:
+        """Let a row that is in no index die."""
+        self.died[number] = _DEAD
         if number == self.low:
             self._raise_low()
-        return row
 
     def _raise_low(self) -> None:
         """Pass over the rows at the beginning that are dead."""

@@ -76,6 +76,8 @@ def held_by(part: Any, state: State) -> Iterator[tuple[Any, int]]:
             yield from ((item, item[1]) for item in items)
         case Repeater(lefts=shelf) | Folder(openers=shelf):
             yield from ((item, item.end) for group in shelf.groups.values() for item in group)
+        case Runner(has_tokens=False, elements=elements):
+            yield from ((element, element[1]) for group in elements.values() for element in group)
         case Runner(runs=runs, firsts=firsts):
             yield from ((run, run.end) for group in runs.values() for run in group)
             yield from ((run, run.end) for group in firsts.values() for run, _ in group)

@@ -1,13 +1,15 @@
 """The first path of an action as generated code: every step takes its first choice; where there is none, a way out.
 
-A test takes its first solution, `or` its left side, `par` its left side and then the right one, a call the only clause
-of its action. Law: where all of this leads on, it is the first execution in depth-first order; so what is left to the
-search is all that has to look for another way, and what is not known how to write (`write` says so beforehand).
+A test takes its first solution, `or` its left side unless a test at its beginning says that it has no path, `par` its
+left side and then the right one, a call the only clause of its action. Law: where all of this leads on, it is the first
+execution in depth-first order; so what is left to the search is all that has to look for another way, and what is not
+known how to write (`write` says so beforehand).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,33 +46,40 @@ class PathWriter:
     conditions: Conditions
     state: StateStore | None
     actions: Actions
-    ask: Callable[[Code, str, str | None], None]  # the expression of the event, and of its delay in seconds
+    ask: Callable[[Code, Sequence[str], str | None], None]  # the event or its name and attributes; the delay
     most: int  # steps that a path may have
     copies: int = 0
     at_once: bool = False  # whether a fact that is inserted is all that a transaction does
     deletes: bool = False
     raises: bool = False
     steps: int = 0
+    side_by_side: int = 0  # actions around that are interleaved
+    perhaps: frozenset[str] = frozenset()  # variables that one of two ways, of which one is taken, has bound
     from_events: frozenset[str] = frozenset()  # expressions of values as the engine holds them
 
     def write(self, code: Code, action: s.Action, known: Names, way_out: str) -> Names:
         """Write all steps of an action; `way_out` is the line where one has no first choice. Return what is bound."""
         if sum(1 for _ in walk_action(action)) > _MOST:
             raise UnwrittenError
+        self.perhaps = frozenset()
         return self._write(code, action, known, way_out, ())
 
     def _write(self, code: Code, action: s.Action, known: Names, way_out: str, inside: tuple[Key, ...]) -> Names:
-        self.steps += not isinstance(action, s.Composed | s.IsoAction)
-        if self.steps > self.most:
-            raise UnwrittenError
+        if not isinstance(action, s.Composed | s.IsoAction):
+            self._count()
         match action:
             case s.Skip():
                 return known
-            case s.Composed(operator="or", left=left):
-                return self._write(code, left, known, way_out, inside)
-            case s.Composed(left=left, right=right):
+            case s.Composed(operator="or", left=left, right=right):
+                if self.side_by_side or not self._is_plain(right):
+                    return self._write(code, left, known, way_out, inside)
+                return self._either(code, left, right, known, way_out, inside)
+            case s.Composed(operator=operator, left=left, right=right):
+                self.side_by_side += operator == "par"
                 found = self._write(code, left, known, way_out, inside)
-                return self._write(code, right, found, way_out, inside)
+                found = self._write(code, right, found, way_out, inside)
+                self.side_by_side -= operator == "par"
+                return found
             case s.IsoAction(action=inner):
                 return self._write(code, inner, known, way_out, inside)
             case s.IfThenElse(test=s.Perform(goal=goal)) if indicator(goal) not in self.actions:
@@ -86,16 +95,24 @@ class PathWriter:
             case s.Raise(event=event, after=after):
                 delay = None if after is None else self._value(code, after, known)
                 self.raises = True
-                self.ask(code, self._value(code, event, known), delay)
+                self.ask(code, self._event(code, event, known), delay)
                 return known
             case _:
                 raise UnwrittenError
+
+    def _count(self) -> None:
+        """Count a step."""
+        self.steps += 1
+        if self.steps > self.most:
+            raise UnwrittenError
 
     # tests
 
     def solution(self, code: Code, goal: s.Term, known: Names) -> tuple[str, Names]:
         """Write that a test is asked for its first solution; return its name, and what it binds."""
         mentioned = dict.fromkeys(v.name for v in variables(goal))
+        if not self.perhaps.isdisjoint(mentioned):
+            raise UnwrittenError
         inputs = tuple(name for name in mentioned if name in known)
         outputs = tuple(name for name in mentioned if name not in known and not name.startswith("_#"))
         solve = self.conditions.solving(p.GoalTest("where", goal, inputs, outputs), outputs, is_firm=True)
@@ -115,11 +132,72 @@ class PathWriter:
         row, found = self.solution(code, goal, known)
         if found:
             code(f"if {row} is not None and None in {row}: {way_out}")
+        before = self.perhaps
         with code.block(f"if {row} is not None:"):
-            self._write(code, action.action, {**known, **found}, way_out, inside)
+            bound = self._write(code, action.action, {**known, **found}, way_out, inside)
         with code.block("else:"):
-            self._write(code, action.otherwise, known, way_out, inside)
-        return known  # what one branch binds is not known after both
+            self._write_other(code, action.otherwise, known, before, bound, way_out, inside)
+        return known
+
+    def _write_other(
+        self, code: Code, action: s.Action, known: Names, before: frozenset[str], bound: Names, way_out: str,
+        inside: tuple[Key, ...],
+    ) -> None:  # fmt: skip
+        """Write the other one of two ways, of which the first has `bound` variables: nothing may ask for them later."""
+        perhaps, self.perhaps = self.perhaps, before
+        found = self._write(code, action, known, way_out, inside)
+        self.perhaps |= perhaps | ((bound.keys() | found.keys()) - known.keys())
+
+    def _either(
+        self, code: Code, left: s.Action, right: s.Action, known: Names, way_out: str, inside: tuple[Key, ...]
+    ) -> Names:  # fmt: skip
+        """Write `or`: the right side where a test at the beginning of the left one fails, and no other has a choice."""
+        steps, taken, before = list(_sequence(left)), code.fresh("c"), self.perhaps
+        code(f"{taken} = False")
+        with ExitStack() as blocks:
+            bound, has_choice = known, False
+            while steps and not has_choice and isinstance(steps[0], s.Perform) and self._is_test(steps[0]):
+                self._count()
+                row, found = self.solution(code, steps[0].goal, bound)
+                if found:
+                    code(f"if {row} is not None and None in {row}: {way_out}")
+                blocks.enter_context(code.block(f"if {row} is not None:"))
+                has_choice = bool(found) and not self._has_one_solution(steps[0].goal, bound)
+                bound = {**bound, **found}
+                del steps[0]
+            code(f"{taken} = True")
+            for step in steps:
+                bound = self._write(code, step, bound, way_out, inside)
+        with code.block(f"if not {taken}:"):
+            self._write_other(code, right, known, before, bound, way_out, inside)
+        return known
+
+    def _is_test(self, node: s.Perform) -> bool:
+        return indicator(node.goal) not in self.actions
+
+    def _is_plain(self, action: s.Action) -> bool:
+        """Tell whether an action is made of tests, changes and events that are raised, in an order."""
+        for part in walk_action(action):
+            match part:
+                case s.Composed(operator="seq") | s.Skip() | s.FactChange() | s.Raise():
+                    pass
+                case s.Perform() if self._is_test(part):
+                    pass
+                case _:
+                    return False
+        return True
+
+    def _has_one_solution(self, goal: s.Term, known: Names) -> bool:
+        """Tell whether a test has one solution at most: a calculation, or a fact of state by its key."""
+        match goal:
+            case s.Compound(name="is", args=(_, _)):
+                return True
+            case s.Compound(name=name, args=args) if self.state is not None:
+                predicate = self.state.predicates.get((name, len(args)))
+                width = 0 if predicate is None else predicate.key
+                return width > 0 and all(names(variables(arg)) <= known.keys() for arg in args[:width])
+            case _:
+                return False
 
     def _call(
         self, code: Code, goal: s.Term, clauses: Sequence[s.ActionClause], known: Names, way_out: str,
@@ -214,6 +292,13 @@ class PathWriter:
                 tests[f"{cells[-1]}.__class__ not in {code.constant(plain)}"] = None
         return cells, " or ".join(tests), has_holes
 
+    def _event(self, code: Code, event: s.Term, known: Names) -> list[str]:
+        """Return the expressions of an event that is raised: of its name and attributes, where these are written."""
+        if not isinstance(event, s.Compound):
+            return [self._value(code, event, known)]
+        args = [self._value(code, arg, known) for arg in event.args]
+        return [code.constant(event.name), tuple_of(args)]
+
     def _value(self, code: Code, term: s.Term, known: Names) -> str:
         """Return the expression of a term, all of whose variables are bound."""
         mentioned = names(variables(term))
@@ -225,6 +310,15 @@ class PathWriter:
         local = code.fresh("v")
         code(f"{local} = {text}")
         return local
+
+
+def _sequence(action: s.Action) -> Iterator[s.Action]:
+    """Yield actions that stand one after the other."""
+    if isinstance(action, s.Composed) and action.operator == "seq":
+        yield from _sequence(action.left)
+        yield from _sequence(action.right)
+    else:
+        yield action
 
 
 def _as_terms(row: Row) -> Row:

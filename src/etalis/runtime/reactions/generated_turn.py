@@ -65,9 +65,9 @@ def _asked(reaction: s.Reaction) -> frozenset[str]:
 def _writer(turn: ReactionTurn, conditions: Conditions, actions: Actions, most: int) -> PathWriter:
     cause = "raw" if turn.has_rope else "None"
 
-    def ask(code: Code, event: str, delay: str | None) -> None:
-        occurrence = code.constant(turn.context.occurrence)
-        code(f"asked.append({occurrence}({event}, {delay}, raw[0], {cause}))")
+    def ask(code: Code, event: Sequence[str], delay: str | None) -> None:
+        occurrence = turn.context.occurrence if len(event) == 1 else turn.context.named_occurrence
+        code(f"asked.append({code.constant(occurrence)}({', '.join(event)}, {delay}, raw[0], {cause}))")
 
     return PathWriter(conditions, turn.context.facts, actions, ask, most)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from etalis.data.values import Value, format_value
 from etalis.errors import EtalisError, EventError, Problem
-from etalis.language.event_goals import raised_event
+from etalis.language.event_goals import named_event, raised_event
 from etalis.language.printer import print_action
 from etalis.language.steps import Occur
 from etalis.language.syntax import EventDeclaration, SagaPart
@@ -54,6 +54,13 @@ class TurnContext:
         """Return an event that is raised at a moment, or later; raise an EtalisError if there is none."""
         when = end if delay is None else end + _delay(delay)
         return raised_event(event, when, when, self.declared, cause)
+
+    def named_occurrence(
+        self, name: str, args: tuple[Value, ...], delay: Value | None, end: int, cause: Any
+    ) -> Occur:  # fmt: skip
+        """Return an event of a name and attributes that is raised at a moment, or later, like `occurrence`."""
+        when = end if delay is None else end + _delay(delay)
+        return named_event(name, args, when, when, self.declared, cause)
 
     def ask(self, events: Sequence[Occur]) -> None:
         """Let events occur when the present one is complete, or at their time."""

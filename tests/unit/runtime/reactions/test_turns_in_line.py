@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import etalis
+from etalis.runtime.reactions.transaction import ReactionTurn
 from etalis.temporal.event import Event
 
 RULES = """:- set_flag(event_consumption_policy, chronological).
@@ -19,6 +20,10 @@ MATCHES = {"pattern": "a(Id, X) seq b(Id, Y)", "event": "d(Id, X, Y)", "last": "
 ACTIONS = [
     "ins(done(Id, Y))", "ins(seen)", "ins(row(Id, f(Y), Y))", "ins(row(Id, Y, 1.0))",
     "ins(done(Id, Y)) seq raise(told(Id))", "ins(done(Id, Y)) or raise(told(Id))",
+    "(done(Id, V) seq V > 1 seq W is V - 1 seq set(done(Id, W))) or (ins(row(Id, 1, 1)) seq raise(told(Id)))",
+    "(row(_, _, V) seq V > 1 seq raise(told(V))) or ins(row(Id, Y, Y))",
+    "((done(Id, V) seq V > 1) or skip) seq set(done(Id, Y))",
+    "((done(Id, 2) seq seen) or row(Id, _, _) or ins(row(Id, 2, Y))) seq (seen or ins(seen)) seq raise(told(Id))",
     "(done(Id, _) -> del(done(Id, _)) ; ins(done(Id, Y))) seq raise(told(Id), after(2))",
 ]  # fmt: skip
 
@@ -58,3 +63,19 @@ def test_two_reactions_to_one_match_come_in_their_order() -> None:
     text += "two rule: on a(I, _) seq b(I, _) do done(I, Z) seq raise(told(Z)).\n"
     rows = stream(7)
     assert outcome(text, "run", rows) == outcome(text, "events", rows) == outcome(text, "push", rows)
+
+
+def test_the_second_of_two_ways_is_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def search(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(ReactionTurn, "act", search)
+    program = etalis.compile("""
+        :- state free/2 key 1.
+        free(c1, 1).
+        on book(C) do (free(C, N) seq N > 0 seq M is N - 1 seq set(free(C, M)) seq raise(booked(C))) or raise(full(C)).
+        told(X) <- booked(X).
+        refused(X) <- full(X).
+    """)
+    found = program.engine().run([("book", "c1", 1), ("book", "c1", 2), ("book", "c2", 3)])
+    assert [str(event) for event in found] == ["told(c1) [1, 1]", "refused(c1) [2, 2]", "refused(c2) [3, 3]"]

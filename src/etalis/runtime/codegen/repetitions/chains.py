@@ -7,6 +7,7 @@ of such a chain: those up to a place.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import islice
 
 from etalis.runtime.codegen.aggregates.results import OtherOperators
@@ -106,6 +107,7 @@ class AloneChains:
         self.code = code
         self.runner: Runner = operators.operator(entry)
         self.runner.by_lines = True
+        self.runner.has_tokens = "$token" in shape.columns
 
     def write_element(self, names: Names, t1: str, t2: str) -> None:
         """Write that an element joins its line, and that all chains that end there are handed on."""
@@ -121,11 +123,12 @@ class AloneChains:
         with code.block(f"if type({line}) is not {code.constant(ElementLine)}:"):
             code(f"{line} = {code.constant(runner.line)}({key}, {t2})")
         code(f"{line}.add({t1}, {t2})")
-        code(f"{runs} = {code.constant(runner.firsts)}[{key}]")
-        code(f"{run} = {code.constant(Run)}({t1}, {t2})")
-        code(f"{runs}.append(({run}, ()))")
+        if runner.has_tokens:
+            code(f"{runs} = {code.constant(runner.firsts)}[{key}]")
+            code(f"{run} = {code.constant(Run)}({t1}, {t2})")
+            code(f"{runs}.append(({run}, ()))")
         if shape.waits_once and shape.most is None:  # those of others wait already
-            self._match(run, names, t2)
+            self._match(t1, run, names, t2)
         else:
             place = code.fresh("i")
             places = f"{line}.firsts({shape.least}, {shape.most})"
@@ -133,21 +136,20 @@ class AloneChains:
                 first = code.fresh("n")
                 code(f"{first} = len({line}.ends) - {shape.least}")
                 places = f"() if {first} < 0 else ({first},) if {line}.kink <= {first} else {places}"
+            start = code.fresh("s")
             with code.block(f"for {place} in {places}:"):
-                code(f"{run} = {runs}[{place}][0]")
-                if shape.keep is None:
-                    self._match(run, names, t2)
-                else:
-                    with code.block(f"if {run}.start >= {limit}:"):
-                        self._match(run, names, t2)
+                code(f"{start} = {line}.starts[{place}]")
+                with nullcontext() if shape.keep is None else code.block(f"if {start} >= {limit}:"):
+                    code.add([f"{run} = {runs}[{place}][0]"] if runner.has_tokens else [])
+                    self._match(start, run, names, t2)
         if shape.keep is not None:
             with code.block(f"if len({line}.ends) > {line}.cut_at:"):
-                code(f"del {runs}[: {line}.cut({limit} - 1)]")
+                cut = f"{line}.cut({limit} - 1)"
+                code(f"del {runs}[: {cut}]" if runner.has_tokens else cut)
 
-    def _match(self, run: str, names: Names, t2: str) -> None:
+    def _match(self, start: str, run: str, names: Names, t2: str) -> None:
         """Write that a match is handed on if it passes the tests."""
-        code, start = self.code, self.code.fresh("s")
-        code(f"{start} = {run}.start")
+        code = self.code
         known = {v: names.get(v, "None") for v in self.shape.columns}
         if "$token" in known:
             known["$token"] = write_token(code, run)

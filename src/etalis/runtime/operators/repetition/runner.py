@@ -50,11 +50,15 @@ class Runner:
         self.fifo: deque[tuple[int, Values]] = deque()
         self.most = 0  # groups of runs, before generated code drops those that have been consumed
         self.by_lines = False  # whether generated code keeps elements in lines, as it does under `unrestricted`
+        self.has_tokens = True  # whether what has begun is told apart, else lines are all that there is
 
     def line(self, key: Values, end: int) -> ElementLine:
         """Return the elements of a group, those of a snapshot, too."""
         found = self.elements[key] = ElementLine(self.elements.get(key, ()))
-        self.firsts.setdefault(key, [])
+        if self.has_tokens:
+            self.firsts.setdefault(key, [])
+        else:  # of a snapshot
+            self.firsts.pop(key, None)
         if self.window is not None:
             found.due = end
             self.fifo.append((end, key))
@@ -66,13 +70,16 @@ class Runner:
         if found is None or (isinstance(found, ElementLine) and found.due != due):
             return
         line = found if isinstance(found, ElementLine) else ElementLine(found)
-        del self.firsts[key][: line.cut(limit - 1)]
+        count = line.cut(limit - 1)
+        if self.has_tokens:
+            del self.firsts[key][:count]
         if len(line):
             self.elements[key] = line
             line.due = line.ends[-1]
             self.fifo.append((line.due, key))
         else:
-            del self.elements[key], self.firsts[key]
+            del self.elements[key]
+            self.firsts.pop(key, None)
 
     def on_element(self, *instance: Any) -> None:
         """Extend the runs that the policy selects, or open one; hand on what is long enough."""
