@@ -165,6 +165,12 @@ class Made:
         """Forget everything."""
         self.stamp = self.seen_at = BEGINNING
 
+    def follow(self, other: Made) -> None:
+        """Note what another has noted of events of equal attributes, if that is later."""
+        if other.stamp > self.stamp:
+            self.stamp, self.first = other.stamp, other.first
+            self.seen, self.seen_at = set(other.seen), other.seen_at
+
     def note(self, raw: Raw, arity: int) -> bool:
         """Note an event; tell whether it is new."""
         if self.stamp != raw[0]:
@@ -228,9 +234,8 @@ class Made:
 class LastMade:
     """What generated code has made of the last event that many rules are indexed for, and at which stamp.
 
-    Of the first event at a stamp no rule has made anything yet, and each makes one event of a kind of its own: that
-    these are made is noted at their kinds (`Made`) when more comes at the stamp, or somebody looks. Most often neither
-    happens, and what belongs to one rule of thousands is in no cache.
+    Of the first event at a stamp no rule has made anything yet, and each makes one event of a kind of its own: it is
+    noted at the kind (`Made`), which is in no cache, only when more comes at the stamp, or somebody looks.
     """
 
     __slots__ = ("found", "stamp")
@@ -290,6 +295,7 @@ class HeadKind(EventKind):
         "grows",
         "live",
         "made",
+        "noted",
         "number",
         "occurred",
         "react",
@@ -302,6 +308,7 @@ class HeadKind(EventKind):
     ) -> None:
         super().__init__(name, arity, rule, attributes)
         self.made = made
+        self.noted = made  # where its events are noted: where those of another are that are made together with them
         self.reported = reported
         self.alive = True
         self.number = 0  # of the rule in its engine
@@ -318,7 +325,13 @@ class HeadKind(EventKind):
     @property
     def has_occurred(self) -> bool:
         """Whether an event of this kind has ever been made."""
-        return self.occurred or self.made.stamp != BEGINNING
+        return self.occurred or self.noted.stamp != BEGINNING
+
+    def note_in(self, made: Made) -> None:
+        """Have events noted with those of another kind from now on, or by themselves."""
+        if self.noted is not made:
+            self.made.follow(self.noted)
+            self.noted = made
 
     def reports(self, raw: Raw) -> bool:
         """Tell whether an event of this kind is reported."""

@@ -6,7 +6,7 @@ What raises is reported with rule, bindings and text, and fails that match alone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,7 @@ class Conditions:
         timed = test.kind == "check"
         is_open = takes_unbound(test.goal, test.inputs)
         outputs = test.outputs if is_open else (*test.outputs, *(v for v in test.inputs if v not in firm))
-        slow = _with_reals(self.prepare(test, outputs, rule), test.inputs, types)
+        slow = self.prepare(test, outputs, rule)
         every = test.kind == "event_multiply"
         if is_open or all(v in firm for v in test.inputs):
             times = {_START: t1, _END: t2} if timed else {}
@@ -120,7 +120,7 @@ class Conditions:
         self, code: Code, test: p.Prefilter, names: Names, passing: Passing, types: Mapping[str, str]
     ) -> None:
         """Add a prefilter to a match's tests; all that it reads is bound."""
-        keep = _with_reals(self.prepare_prefilter(test), test.inputs, types)
+        keep = self.prepare_prefilter(test)
         question = PosedGoal(to_logic(test.goal), test.inputs, (), types)
         if not self._compiled(code, question, names, {}, keep, NEVER_OFF, passing):
             arguments = ", ".join(names[v] for v in test.inputs)
@@ -190,22 +190,7 @@ class Conditions:
 
         It is written when it is first called: for most goals generated code never asks.
         """
-        solve: Callable[..., Any] | None = None
-        key, off = partial(self.breaker.key, rule, "condition", test.goal), self.breaker.off
-
-        def guarded(*values: Any) -> Any:
-            nonlocal solve
-            if off and key() in off:
-                return None
-            if solve is None:
-                solve = self.solving(test, outputs, is_firm=is_firm)
-            try:
-                return solve(*map(normal, values))  # some may be plain floats
-            except EtalisError as error:
-                self.note_error(error, test, values, key())
-                return None
-
-        return guarded
+        return GuardedGoal(self, test, outputs, rule, is_firm)
 
     def solving(self, test: p.GoalTest, outputs: tuple[str, ...], *, is_firm: bool) -> Callable[..., Any]:
         """Return the function of a goal as `prepare` does; what raises is neither reported nor caught."""
@@ -334,11 +319,36 @@ class Conditions:
         return max(now, moment)
 
 
-def _with_reals(ask: Callable[..., Any], inputs: Sequence[str], types: Mapping[str, str]) -> Callable[..., Any]:
-    """Return a function of the solver whose declared floats need not be as the solver holds them."""
-    if all(types.get(name) != "float" for name in inputs):
-        return ask
-    return lambda *values: ask(*map(normal, values))
+class GuardedGoal:
+    """The function of a goal as `Conditions.prepare` returns it; there is one for each rule, so it is small."""
+
+    __slots__ = ("_conditions", "_is_firm", "_outputs", "_rule", "_solve", "_test")
+
+    def __init__(
+        self, conditions: Conditions, test: p.GoalTest, outputs: tuple[str, ...], rule: str, is_firm: bool
+    ) -> None:  # fmt: skip
+        self._conditions = conditions
+        self._test = test
+        self._outputs = outputs
+        self._rule = rule
+        self._is_firm = is_firm
+        self._solve: Callable[..., Any] | None = None
+
+    def _key(self) -> Key:
+        return self._conditions.breaker.key(self._rule, "condition", self._test.goal)
+
+    def __call__(self, *values: Any) -> Any:
+        """Return what the goal finds; what it raises is reported, and None returned."""
+        off = self._conditions.breaker.off
+        if off and self._key() in off:
+            return None
+        if self._solve is None:
+            self._solve = self._conditions.solving(self._test, self._outputs, is_firm=self._is_firm)
+        try:
+            return self._solve(*map(normal, values))  # some may be plain floats
+        except EtalisError as error:
+            self._conditions.note_error(error, self._test, values, self._key())
+            return None
 
 
 def to_moment(value: Value) -> int:

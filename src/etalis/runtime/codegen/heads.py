@@ -146,8 +146,9 @@ class Heads:
             local = code.fresh("h")
             code(f"{local} = {args[i]}")
             args[i] = local
-        test = code.constant(self.conditions.fits(rule.head.label))
-        return f"if {test}({', '.join(args[i] for i in made)}):" if made else None
+        if not made:
+            return None
+        return f"if {code.constant(self.conditions.fits(rule.head.label))}({', '.join(args[i] for i in made)}):"
 
     def may_gather(self, entry: Wired) -> bool:
         """Tell whether all that matches of an entry do is to become events at once, of kinds that no other rule makes.
@@ -166,6 +167,8 @@ class Heads:
         self, code: Code, kinds: list[HeadKind], args: Sequence[str], t1: str, t2: str, *, is_lone: bool = False
     ) -> None:  # fmt: skip
         """Write the making of events that differ in their kind only: new if the first of them is new."""
+        for kind in kinds:
+            kind.note_in(kinds[0].made)
         made = code.constant(kinds[0].made)
         arity = kinds[0].arity
         flat = "".join(f", {a}" for a in args)

@@ -134,6 +134,22 @@ def test_a_rule_that_has_made_one_event_is_not_said_to_be_silent() -> None:
     assert {rule for each in engine.report().silent for rule in each.rules} == {f"r{n}" for n in range(8, 20)}
 
 
+@pytest.mark.parametrize("many", [0, 20])
+@pytest.mark.parametrize("change", ["delete", "insert"])
+def test_rules_of_one_body_make_each_event_once_when_the_first_of_them_goes(change: str, many: int) -> None:
+    body = "tick(S, P) where (S = 's', P > 3)"
+    others = (f"m{n}(P) <- tick(S, P) where (S = 's{n}', P > 3)" for n in range(many))
+    engine = engine_of(*(f"{name} rule: {name}(P) <- {body}" for name in "cab"), *others)
+    assert shown(engine.push("tick", "s", 7.5, at=1)) == ["a(7.5) [1, 1]", "b(7.5) [1, 1]", "c(7.5) [1, 1]"]
+    assert not {rule for each in engine.report().silent for rule in each.rules} & {"a", "b", "c"}
+    if change == "delete":
+        engine.delete_rule("a")
+    else:
+        engine.insert_rule("a(P) <- tock(P)")  # of which the events are no longer those of one rule
+    assert engine.push("tick", "s", 7.5, at=1) == ()
+    assert shown(engine.push("tick", "s", 7.5, at=2))[-2:] == ["b(7.5) [2, 2]", "c(7.5) [2, 2]"]
+
+
 def test_rules_of_one_shape_that_make_the_same_event_make_it_once() -> None:
     engine = engine_of(*(f"m(P) <- tick('S', P) where P > {n}" for n in range(20)))
     assert shown(engine.run([("tick", "S", 7.5, 1), ("tick", "S", 7.5, 2)])) == ["m(7.5) [1, 1]", "m(7.5) [2, 2]"]

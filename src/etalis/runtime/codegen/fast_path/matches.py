@@ -264,7 +264,7 @@ def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
     entry, probed = leaf, False
     while True:
         if all(r.kind == "head" for r in entry.readers):
-            return _plain_heads(entry)
+            return _plain_heads(compiler, entry)
         if len(entry.readers) != 1:
             return False
         reader = entry.readers[0]
@@ -301,12 +301,13 @@ def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
         entry = target
 
 
-def _plain_heads(entry: Wired) -> bool:
+def _plain_heads(compiler: Compiler, entry: Wired) -> bool:
     """Tell whether all heads of an entry are made at once, with equal attributes."""
-    heads = [(r.target.head, r.renames) for r in entry.readers if not r.target.head.hidden]
+    rules = [(r.target, r.renames) for r in entry.readers if not r.target.head.hidden]
+    heads = [(rule.head, renames) for rule, renames in rules]
     plain = all(head.alarm is None and not head.actions for head, _ in heads)
-    kinds = {head.kind for head, _ in heads}
-    return plain and (len(heads) <= 1 or (len(kinds) == len(heads) and _same_attributes(heads)))
+    are_lone = all(compiler.base.heads.is_lone(rule) for rule, _ in rules)
+    return plain and (len(heads) <= 1 or (are_lone and _same_attributes(heads)))
 
 
 def _same_attributes(heads: list[tuple[p.Head, Mapping[str, str]]]) -> bool:
