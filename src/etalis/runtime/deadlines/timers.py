@@ -218,6 +218,15 @@ class Timers:
         self.due = due if others else NEVER if following is None else following[0]
         return step
 
+    def put_back(self, timer: Timer, source: deque[Timer]) -> None:
+        """Set what was taken out first again, and what is left of its step where that was taken out of all lanes."""
+        if any(source is lane for lane in self.lanes):
+            source.appendleft(timer)
+        else:
+            for each in (timer, *source):
+                heappush(self.heap, each)
+        self.due = timer[0]
+
     def replace(self, timers: Iterable[Timer]) -> None:
         """Let other timers take the place of all."""
         found = sorted(timers, key=_place)
