@@ -53,7 +53,7 @@ def delay_of(alarm: s.Alarm) -> int | None:
 
 
 def have_own_lanes(entries: Sequence[Wired], heads: Sequence[p.Head]) -> bool:
-    """Tell whether all that sets timers is few outer joins of inputs, absences and alarms due so long after they are set.
+    """Tell whether few set timers: outer joins of inputs, absences, alarms due so long after they are set.
 
     Where something acts it is seen in which order these were set.
     """

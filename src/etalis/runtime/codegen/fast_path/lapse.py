@@ -4,21 +4,20 @@ All that is due is taken in one loop, in order; what few operators do is written
 matches they are gathered, else they are settled step by step. Law: what is due at one moment since one moment, of one
 level, is one step, of which the matches are one round; within a step what falls due decides nothing about the rest of
 it, and what it sets itself comes after that, even if it is due at once. Of a lane all that is due at one moment is one
-step. Where all have lanes of their own, which is the first of two that are due together is known before: who waits less
-long, or is of a lower level.
+step; alarms of several lanes are one too. Where all have lanes of their own, which is the first of two that are due
+together is known before: who waits less long, or is of a lower level.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from etalis.language import syntax as s
 from etalis.plan import algebra as p
-from etalis.runtime.codegen.fast_path.matches import EventOffer
 from etalis.runtime.codegen.deadlines.timer import do_act
+from etalis.runtime.codegen.fast_path.matches import EventOffer
 from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.deadlines.timers import ALARMS, STAGE, OwnLane
@@ -104,7 +103,8 @@ class Lapse:
 
     def _strange(self) -> str:
         """Return the test that timers stand where this does not look."""
-        return f"len({self.code.constant(self.timers.lanes)}) != {len(self.lanes)} or {self.code.constant(self.timers.own)}"
+        lanes, own = map(self.code.constant, (self.timers.lanes, self.timers.own))
+        return f"len({lanes}) != {len(self.lanes)} or {own}"
 
     def _write_loop(self) -> None:
         """Write what is done with what is due first: the rest of the step that has begun, if anything is left of it."""
@@ -115,10 +115,12 @@ class Lapse:
                 self._write_settling(more=["source = ()"])
             with code.block("if ends >= t:"):
                 code("break")
-            with code.block(f"if {self.heap} and {self.heap}[0][0] == ends:"):
-                code(f"source = {code.constant(deque)}({code.constant(self.timers.pop_step)}())")
+            apart = f"{self.heap} and {self.heap}[0][0] == ends"
+            apart += f" or first[1] == {code.constant(-NEVER)}" if len(self.alarms) > 1 else ""
+            with code.block(f"if {apart}:"):  # what is of one step stands in several places
+                code(f"source = {code.constant(self.timers.take_step)}(ends)")
             self._write_new_step()
-        code.add(["timer = source.popleft()", "(_, _, _, whose, place, _) = timer"])
+        code(f"(_, _, _, whose, place, _) = {'timer = ' if self.gathers else ''}source.popleft()")
         self._write_clock()
         code.collects = "found" if self.gathers else None
         for entry in self.entries:
