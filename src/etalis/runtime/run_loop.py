@@ -71,7 +71,7 @@ class RunLoop:
                     self.rules.record.take(number, kind[0], values, start, end)
                 values = (*values, number)
             if not self.occur(*kind, (end, start, None, *values)):
-                self.rules.evidence.unread[kind] += 1
+                self.rules.evidence.unread_names[kind[1]][kind[0]] += 1
             if state.queue or state.steps or state.reacting:
                 self.settle(out)
         finally:
@@ -97,7 +97,7 @@ class RunLoop:
                 rules.log_event(*kind, start, end)
                 process = rules.processors.get(kind)
                 if process is None:
-                    rules.evidence.unread[kind] += 1
+                    rules.evidence.unread_names[kind[1]][kind[0]] += 1
                 else:
                     process((end, start, None, *row))
             if state.queue or state.steps or state.reacting:

@@ -126,7 +126,8 @@ class TableRun:
         for table in feed.plan.tables:
             if table.rows is not None:
                 found.update(table.rows.reading.seen.unread)
-        self.run.engine.core.evidence.unread.update(found)
+        for (name, arity), count in found.items():
+            self.run.engine.core.evidence.unread_names[arity][name] += count
         return found
 
     def read_pieces(self, pieces: Pieces, order: Any) -> InputBatch:

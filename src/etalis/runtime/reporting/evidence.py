@@ -8,7 +8,7 @@ a part is known by its node.
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -54,7 +54,13 @@ class Evidence:
         self.shown = Shown(term=decode)
         self.nodes: set[p.Node] = set()  # that have matched over columns
         self.types: dict[Kind, tuple[str, ...]] = {}  # of attributes that came in columns
-        self.unread: Counter[tuple[str, int | None]] = Counter()  # no number of attributes where rows do not tell it
+        # how many events came that no rule reads, by their number of attributes (None where rows do not tell) and name
+        self.unread_names: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
+
+    @property
+    def unread(self) -> Counter[tuple[str, int | None]]:
+        """How many events of each kind came that no rule reads."""
+        return Counter({(name, arity): n for arity, names in self.unread_names.items() for name, n in names.items()})
 
     def settle(self) -> None:
         """Have all marks set that are due."""

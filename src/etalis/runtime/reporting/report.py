@@ -194,11 +194,16 @@ def read_nowhere(unread: Any, rules: RuleSet) -> Iterator[Unread]:
         return
     known = [kind for kind in rules.taken_kinds() if kind not in rules.spied]
     read = tuple(map(show, known))
-    for (name, arity), count in sorted(unread.items(), key=lambda item: -item[1]):
+    for (name, arity), count in sorted(unread.items(), key=_by_frequency):
         same = [kind for kind in known if kind[0] == name]
         near = near_name(name, [kind[0] for kind in known])
         meant = same or [kind for kind in known if kind[0] == near]
         yield Unread(name, arity, count, show(meant[0]) if meant else None, read)
+
+
+def _by_frequency(item: tuple[tuple[str, int | None], int]) -> tuple[int, str, int]:
+    (name, arity), count = item
+    return -count, name, -1 if arity is None else arity
 
 
 def _tell_unread(unread: tuple[Unread, ...]) -> Iterator[Problem]:

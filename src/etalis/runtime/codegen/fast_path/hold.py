@@ -144,7 +144,7 @@ class HoldStage:
         code, rules = output.code, self.path.rules
         with code.block(f"if (name, {arity}) not in {code.constant(rules.processors)}:"):
             self._reach(output)
-            code(f"{code.constant(rules.evidence.unread)}[name, {arity}] += 1")
+            code(f"{code.constant(rules.evidence.unread_names[arity])}[name] += 1")
             if self.path.passes_time:
                 with code.block("if due:"):
                     code.add(output.all_of("due"))

@@ -58,7 +58,7 @@ class KindTakers(dict[Kind, Take | None]):
             if rules.log is not None:
                 code(f"{code.constant(rules.log_event)}({code.constant(kind[0])}, {kind[1]}, t1, t)")
             if process is None:
-                code(f"{code.constant(rules.evidence.unread)}[{code.constant(kind)}] += 1")
+                code(f"{code.constant(rules.evidence.unread_names[kind[1]])}[{code.constant(kind[0])}] += 1")
             else:
                 self._offer(code, kind, process)
                 queue, reacting = code.constant(path.state.queue), code.constant(path.state.reacting)

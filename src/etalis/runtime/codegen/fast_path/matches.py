@@ -122,7 +122,7 @@ class EventOffer:
             with code.block(f"if {code.constant(len)}({items}) > {log}.trim_at:"):
                 code(f"{log}.trim(t)")
         if process is None:
-            code(f"{code.constant(self.rules.evidence.unread)}[{code.constant(kind)}] += 1")
+            code(f"{code.constant(self.rules.evidence.unread_names[kind[1]])}[{code.constant(kind[0])}] += 1")
         elif args is not None or self.is_written(kind):
             code.begin_event()
             for leaf in self.leaves[kind]:
