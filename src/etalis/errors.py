@@ -6,9 +6,17 @@ Codes are stable: `E...` refuses a program or an input, `W...` warns. Spans are 
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
+
+
+@lru_cache(maxsize=4)
+def _line_starts(text: str) -> tuple[int, ...]:
+    return (0, *(found.end() for found in re.finditer("\n", text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +29,9 @@ class Source:
 
     def place(self, offset: int) -> tuple[int, int]:
         """Return (line, column) of an offset, both from 1."""
-        line = self.text.count("\n", 0, offset) + self.first
-        return line, offset - (self.text.rfind("\n", 0, offset) + 1) + 1
+        starts = _line_starts(self.text)
+        line = bisect_right(starts, offset)
+        return line - 1 + self.first, offset - starts[line - 1] + 1
 
     def line_at(self, offset: int) -> str:
         """Return the line that holds an offset, without its end."""

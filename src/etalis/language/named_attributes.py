@@ -132,11 +132,12 @@ def _find_uses(program: s.Tree) -> dict[str, _Use]:
     for item in program.items:
         match item:
             case s.Rule() | s.Reaction() | s.Constraint() | s.ActionClause():
-                for head in _heads(item):
+                heads, read = _heads_and_read(item)
+                for head in heads:
                     use(head).made = "derived by a rule"
                 for event in map(_raised, _raising(item)):
                     use(event).made = "raised by an action"
-                for pattern in _read(item):
+                for pattern in read:
                     use(pattern).read.append(pattern)
             case s.Trigger(pattern=s.Compound(name=name, args=args), names=names) if name != "/":
                 use(s.EventPattern(name, args, item.span, names))
@@ -158,15 +159,12 @@ def _lifted(item: s.Item) -> Iterator[s.Rule]:
 _NOTHING = s.EventPattern("", ())
 
 
-def _heads(item: s.Item) -> tuple[s.EventPattern, ...]:
-    """Return the heads of the rules in a clause, and of those that a constraint stands for."""
-    own = (violation(item),) if isinstance(item, s.Constraint) else ()
-    return (*own, *(rule.head for rule in _lifted(item) if rule.head is not _NOTHING))
-
-
-def _read(item: s.Item) -> tuple[s.EventPattern, ...]:
-    """Return the events that the patterns of a clause read."""
-    return tuple(event for rule in _lifted(item) for event in events_in(rule.pattern))
+def _heads_and_read(item: s.Item) -> tuple[list[s.EventPattern], list[s.EventPattern]]:
+    """Return the heads of the rules in a clause or that it stands for, and the events that its patterns read."""
+    rules = list(_lifted(item))
+    own = [violation(item)] if isinstance(item, s.Constraint) else []
+    heads = [rule.head for rule in rules if rule.head is not _NOTHING]
+    return own + heads, [event for rule in rules for event in events_in(rule.pattern)]
 
 
 def _raising(item: s.Item) -> tuple[s.Raise, ...]:
@@ -209,17 +207,17 @@ class _Placing:
         fresh = (s.Var(f"_#free{number}", item.span) for number in count(1))
         match item:
             case s.Rule() | s.Reaction() | s.Constraint() | s.ActionClause():
-                events = [*_heads(item), *map(_raised, _raising(item)), *_read(item)]
+                heads, read = _heads_and_read(item)
+                made = [*heads, *map(_raised, _raising(item))]
             case s.Trigger(pattern=s.Compound(name=name, args=args), names=names):
-                events = [s.EventPattern(name, args, item.span, names)]
+                made, read = [], [s.EventPattern(name, args, item.span, names)]
             case _:
                 return item
+        events = [*made, *read]
         if not any(event.names for event in events):
             return item
         found = [problem for event in events if event.names for problem in self._problems(event)]
-        if not isinstance(item, s.Trigger):
-            made = (*_heads(item), *map(_raised, _raising(item)))
-            found += [problem for head in made if head.names for problem in self._missing(head)]
+        found += [problem for head in made if head.names for problem in self._missing(head)]
         self.problems += found
         if found or any(event.names and event.name not in self.declared for event in events):
             return None

@@ -7,7 +7,7 @@ actions; walks, folds and rewrites follow from them. A sub-rule is a leaf here: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar, assert_never
 from etalis.language import syntax as s
 
 T = TypeVar("T")
+P = TypeVar("P", bound=s.Pattern)
 
 
 class Parts(NamedTuple):
@@ -116,10 +117,46 @@ def postorder(pattern: s.Pattern) -> list[s.Pattern]:
 
 def fold(pattern: s.Pattern, combine: Callable[[s.Pattern, tuple[T, ...]], T]) -> dict[int, T]:
     """Combine results bottom-up; the answer maps the id of every node to its result."""
+    return _fold(postorder(pattern), combine)
+
+
+def _fold(nodes: Iterable[s.Pattern], combine: Callable[[s.Pattern, tuple[T, ...]], T]) -> dict[int, T]:
     results: dict[int, T] = {}
-    for node in postorder(pattern):
-        results[id(node)] = combine(node, tuple([results[id(part)] for part in children(node)]))
+    getters = _CHILDREN
+    for node in nodes:
+        get = getters[type(node)]
+        parts = () if get is None else tuple([results[id(part)] for part in get(node)])
+        results[id(node)] = combine(node, parts)
     return results
+
+
+class Walk:
+    """A pattern walked once for all who ask: its nodes, parts before wholes, and those of each kind."""
+
+    __slots__ = ("_by_kind", "nodes")
+
+    def __init__(self, pattern: s.Pattern) -> None:
+        self.nodes = postorder(pattern)
+        self._by_kind: dict[type[Any], list[Any]] = {}
+        for node in self.nodes:
+            self._by_kind.setdefault(type(node), []).append(node)
+
+    def of(self, kind: type[P]) -> Sequence[P]:
+        """Return the nodes of one kind."""
+        return self._by_kind.get(kind, ())
+
+    def has(self, *kinds: type[s.Pattern]) -> bool:
+        """Tell whether there is a node of some kinds."""
+        return not self._by_kind.keys().isdisjoint(kinds)
+
+    def variables(self) -> Iterator[s.Var]:
+        """Yield every occurrence of a variable, goals and actions included."""
+        for node in self.nodes:
+            yield from variables(*terms(node))
+
+    def fold(self, combine: Callable[[s.Pattern, tuple[T, ...]], T]) -> dict[int, T]:
+        """Combine results bottom-up; the answer maps the id of every node to its result."""
+        return _fold(self.nodes, combine)
 
 
 def rewrite(pattern: s.Pattern, change: Callable[[s.Pattern], s.Pattern]) -> s.Pattern:
@@ -136,7 +173,10 @@ def rewrite(pattern: s.Pattern, change: Callable[[s.Pattern], s.Pattern]) -> s.P
 def terms(pattern: s.Pattern) -> tuple[s.Term, ...]:
     """Return the terms written in one node itself, in their written order."""
     node = pattern.rule.head if isinstance(pattern, s.SubRule) else pattern
-    return tuple(_held(node, PARTS[type(node)].terms))
+    if isinstance(node, s.EventPattern):
+        return node.args
+    fields = PARTS[type(node)].terms
+    return tuple(_held(node, fields)) if fields else ()
 
 
 _SIMPLE = (s.Var, s.Const)

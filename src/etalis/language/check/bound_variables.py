@@ -17,10 +17,11 @@ from etalis.language.traversal import children, fold, names, terms, variables
 
 def bindings(pattern: s.Pattern) -> dict[int, BoundVariables]:
     """Return what every node of a pattern binds, by the id of the node."""
-    return fold(pattern, _combine)
+    return fold(pattern, bound_by_node)
 
 
-def _combine(node: s.Pattern, parts: tuple[BoundVariables, ...]) -> BoundVariables:
+def bound_by_node(node: s.Pattern, parts: tuple[BoundVariables, ...]) -> BoundVariables:
+    """Return what a node binds, from what the patterns directly under it bind."""
     if isinstance(node, s.Modifier):
         return parts[0].also(bound_by(node.goal)) if isinstance(node, s.Condition) else parts[0]
     match node:

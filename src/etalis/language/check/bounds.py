@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from etalis.errors import Problem
 from etalis.language import syntax as s
@@ -168,7 +169,7 @@ def _keepers(rule: s.Rule, policy: Policy, bound: Mapping[int, BoundVariables], 
                 yield from _kept_by_groups(node, rule, bound)
         if not bounded:
             for keeper in _kept_by(node, policy, bound, anchored, rule):
-                yield replace(keeper, negated=negated)
+                yield replace(keeper, negated=True) if negated else keeper
         parts = children(node)
         for i in reversed(range(len(parts))):
             absent = i == 1 and isinstance(node, s.Negation | s.NotWithin)
@@ -247,6 +248,7 @@ def _kept_by_join(node: s.Binary, policy: Policy, bound: Mapping[int, BoundVaria
             yield Keeper(node.operator, what, consumed)
 
 
+@cache
 def waits_for_ever(relation: Relation, side: str) -> bool:
     """Tell whether an instance on a side may still find a partner at any later time.
 
@@ -271,7 +273,14 @@ def waits_for_ever(relation: Relation, side: str) -> bool:
 
 def _finite(pattern: s.Pattern) -> bool:
     """Tell whether a pattern occurs a fixed number of times: it is made of time points."""
-    return all(isinstance(node, s.TimePoint) for node in postorder(pattern) if not children(node))
+    waiting = [pattern]
+    while waiting:
+        node = waiting.pop()
+        parts = children(node)
+        if not parts and not isinstance(node, s.TimePoint):
+            return False
+        waiting += parts
+    return True
 
 
 def _every(pattern: s.Pattern) -> str:

@@ -54,7 +54,7 @@ def check_effects(outline: Outline) -> Iterator[Problem]:
 def _changing(body: Term, outline: Outline) -> Iterator[Problem]:
     """Yield what the condition of a trigger asks that may change while the program runs."""
     hint = "call facts and clauses that do not change; what changes belongs in a rule: seen(X) <- made(X) where ..."
-    changed = {key for goal, role in outline.goals if role != "directive" for key in _changed(goal)}
+    changed = {g.changed(call) for call, role in outline.called if role != "directive"}
     changed |= {(name, arity) for (_, arity), changes in outline.learned.items() for name, _ in changes}
     changed |= set(outline.state)
     called, effects = reach(body, outline)
@@ -77,14 +77,6 @@ def reach(goal: Term, outline: Outline) -> tuple[list[g.Indicator], list[str]]:
             effects += [what for clause in clauses for what in _effects(clause)]
         reached[key] = None
     return list(reached), effects
-
-
-def _changed(goal: Term) -> Iterator[g.Indicator]:
-    """Yield the predicates whose clauses a goal adds or removes."""
-    for call in g.calls(goal):
-        key = g.changed(call)
-        if key is not None:
-            yield key
 
 
 def correcting_flag(settings: Settings) -> str:
@@ -128,7 +120,7 @@ class CalledNames:
         goals = [goal for goal, _ in outline.goals]
         written = (*goals, *(clause.head for clause in outline.clauses))
         names = frozenset([_name(term) for each in written for term in subterms(each)])
-        is_open = any(is_unwritten(call) or _adds_unknown(call) for goal in goals for call in g.calls(goal))
+        is_open = any(is_unwritten(call) or _adds_unknown(call) for call, _ in outline.called)
         return cls(names, is_open, _find_effects(outline))
 
     @property
@@ -184,7 +176,7 @@ def raised_events(outline: Outline) -> frozenset[g.Indicator] | None:
     """Return the kinds of events that goals raise; None if they may be any, or if goals insert rules."""
     raised = {key for step in outline.steps if isinstance(step, Raise) and (key := g.indicator(step.event))}
     for goal, _ in outline.goals:
-        if any(is_unwritten(call) or _adds_unknown(call) for call in g.calls(goal)):
+        if any(is_unwritten(call) or _adds_unknown(call) for call in outline.calls_in(goal)):
             return None
         for term in subterms(goal):
             key = g.indicator(term)

@@ -292,13 +292,6 @@ def changed(call: Call) -> Indicator | None:
     return indicator(clause.args[0] if isinstance(clause, Compound) and clause.name == ":-" and clause.args else clause)
 
 
-def asserted(goal: Term) -> Iterator[Indicator]:
-    """Yield the predicates to which a goal adds clauses."""
-    for call in calls(goal):
-        if call.indicator in ASSERTS:
-            clause = call.args[0]
-            if isinstance(clause, Compound) and clause.name == ":-" and clause.args:
-                clause = clause.args[0]
-            key = indicator(clause)
-            if key is not None:
-                yield key
+def asserted(call: Call) -> Indicator | None:
+    """Return the predicate to which a call adds clauses, None if it adds none, or is not known."""
+    return changed(call) if call.indicator in ASSERTS else None

@@ -10,26 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.check.goals import BUILTINS, SIDE_EFFECTS, TIMES, Call, Indicator, calls
+from etalis.language.check.goals import BUILTINS, SIDE_EFFECTS, TIMES, Call, Indicator
 from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import suggest
 from etalis.language.check.unavailable import ELSEWHERE, REFUSED_GOALS
 from etalis.language.check.wording import counted, kind
 from etalis.language.lint.foreign_words import FOREIGN_GOALS
 from etalis.language.syntax import Condition
-from etalis.language.traversal import postorder
 
 
 def check_knowledge(outline: Outline) -> Iterator[Problem]:
     """Yield calls of predicates that nobody defines, and conditions with side effects."""
-    known = outline.predicates | BUILTINS
-    told = known | frozenset(FOREIGN_GOALS) | frozenset(outline.actions)
+    told = (BUILTINS, outline.predicates, FOREIGN_GOALS, outline.actions)
     seen: set[Indicator] = set()
     for call, role in outline.called:
         key = call.indicator
-        if key not in told and key not in seen and not (key in TIMES and role in ("check", "clause")):
-            seen.add(key)
-            yield _unknown(call, known, outline, role)
+        if key in seen or any(key in several for several in told) or (key in TIMES and role in ("check", "clause")):
+            continue
+        seen.add(key)
+        yield _unknown(call, outline.predicates | BUILTINS, outline, role)
     for call, effect in side_effects(outline):
         by = "" if effect == call.indicator else f": it calls {kind(*effect)}"
         message = (
@@ -69,12 +68,11 @@ def _unknown(call: Call, known: frozenset[Indicator], outline: Outline, role: st
 def side_effects(outline: Outline) -> Iterator[tuple[Call, Indicator]]:
     """Yield the calls in conditions that change something, each with the effect they have at last."""
     for rule in outline.rules:
-        for node in postorder(rule.pattern):
-            if isinstance(node, Condition):
-                for call in calls(node.goal):
-                    effect = effect_of(call.indicator, outline)
-                    if effect is not None:
-                        yield call, effect
+        for node in outline.walk(rule).of(Condition):
+            for call in outline.calls_in(node.goal):
+                effect = effect_of(call.indicator, outline)
+                if effect is not None:
+                    yield call, effect
 
 
 def effect_of(key: Indicator, outline: Outline) -> Indicator | None:

@@ -9,20 +9,19 @@ from functools import cached_property
 from etalis.errors import Problem, ProgramError, Span
 from etalis.language import syntax as s
 from etalis.language.check import goals as g
-from etalis.language.check.bound_variables import bindings
+from etalis.language.check.bound_variables import bound_by_node
 from etalis.language.flags import Settings, property_problems, rule_settings, settings
 from etalis.language.rules import (
     CHECK_PROPERTY,
     action_clauses,
     awaited_rules,
     declarations,
-    events_in,
     knowledge_changes,
-    labelled_rules,
     reaction_rules,
     state_predicates,
+    written_rules,
 )
-from etalis.language.traversal import actions_of, postorder, walk_action
+from etalis.language.traversal import Walk, actions_of, walk_action
 from etalis.temporal.policy import POLICIES, Policy
 
 
@@ -39,9 +38,22 @@ class Outline:
         return (*self.derivations, *reaction_rules(self.program), *awaited_rules(self.program))
 
     @cached_property
+    def written(self) -> tuple[tuple[s.Item, s.Rule], ...]:
+        """The rules that derive events, each behind the clause that it stands in or for."""
+        return written_rules(self.program)
+
+    @cached_property
     def derivations(self) -> tuple[s.Rule, ...]:
         """The rules that derive events."""
-        return labelled_rules(self.program)
+        return tuple([rule for _, rule in self.written])
+
+    @cached_property
+    def _walks(self) -> dict[int, Walk]:
+        return {id(rule): Walk(rule.pattern) for rule in self.rules}
+
+    def walk(self, rule: s.Rule) -> Walk:
+        """Return the nodes of the pattern of one of the rules."""
+        return self._walks[id(rule)]
 
     @cached_property
     def reactions(self) -> tuple[tuple[s.Reaction, s.Rule], ...]:
@@ -76,7 +88,7 @@ class Outline:
     @cached_property
     def used(self) -> tuple[s.EventPattern, ...]:
         """Every event pattern in a body, in order."""
-        return tuple(pattern for rule in self.rules for pattern in events_in(rule.pattern))
+        return tuple([pattern for rule in self.rules for pattern in self.walk(rule).of(s.EventPattern)])
 
     @cached_property
     def known(self) -> frozenset[g.Indicator]:
@@ -113,7 +125,10 @@ class Outline:
     @cached_property
     def bound(self) -> dict[int, g.BoundVariables]:
         """What every node of every pattern binds, by the id of the node."""
-        return {key: found for rule in self.rules for key, found in bindings(rule.pattern).items()}
+        found: dict[int, g.BoundVariables] = {}
+        for rule in self.rules:
+            found |= self.walk(rule).fold(bound_by_node)
+        return found
 
     def property_problems(self, given: s.Property, *, reacting: bool = False) -> Iterator[Problem]:
         """Yield what is wrong with one property of a rule; reactions have some of their own."""
@@ -137,7 +152,7 @@ class Outline:
         """The predicates that the program defines, declares or adds clauses to, and those it is given."""
         heads = {g.indicator(g.strip_wrappers(clause.head)) for clause in self.clauses}
         listed = {name for item in self.program.items if isinstance(item, s.Declare) for name in item.names}
-        added = {key for goal, _ in self.goals for key in g.asserted(goal)}
+        added = {key for call, _ in self.called if (key := g.asserted(call)) is not None}
         stored = {("stored_event", 1)} if self.settings.store_fired_events else frozenset()
         facts = {(name, arity) for (_, arity), changes in self.learned.items() for name, _ in changes}
         here = frozenset(key for key in heads if key is not None) | frozenset(self.state)
@@ -155,7 +170,8 @@ class Outline:
         for rule in self.rules:
             if rule.action is not None:
                 yield rule.action, "action"
-            for node in postorder(rule.pattern):
+            walk = self.walk(rule)
+            for node in walk.nodes if walk.has(s.Condition, s.Do) else ():
                 if isinstance(node, s.Condition):
                     yield node.goal, node.kind
                 elif isinstance(node, s.Do):
@@ -176,7 +192,15 @@ class Outline:
     @cached_property
     def called(self) -> tuple[tuple[g.Call, str], ...]:
         """Every call in a goal, with the role of the goal."""
-        return tuple((call, role) for goal, role in self.goals for call in g.calls(goal))
+        return tuple([(call, role) for goal, role in self.goals for call in self._calls_in[id(goal)]])
+
+    @cached_property
+    def _calls_in(self) -> dict[int, tuple[g.Call, ...]]:
+        return {id(goal): tuple(g.calls(goal)) for goal, _ in self.goals}
+
+    def calls_in(self, goal: s.Term) -> tuple[g.Call, ...]:
+        """Return the calls in one of the goals."""
+        return self._calls_in[id(goal)]
 
     @cached_property
     def asked(self) -> frozenset[g.Indicator]:

@@ -74,13 +74,18 @@ def growing_events(rules: Iterable[s.Rule]) -> frozenset[g.Indicator]:
         builds = any(isinstance(arg, s.Compound | s.ListTerm) for arg in rule.head.args)
         if builds or any(isinstance(node, s.Condition) for node in postorder(rule.pattern)):
             makers.add(head)
+    cyclic = _on_cycles(after)
+    growing = {cyclic[head] for head in makers & cyclic.keys()}
+    return frozenset(head for head, number in cyclic.items() if number in growing)
+
+
+def _on_cycles(after: Mapping[g.Indicator, set[g.Indicator]]) -> dict[g.Indicator, int]:
+    """Return the events that are made of themselves, directly or not; those of one cycle have one number."""
     inner = {head: [kind for kind in read if kind in after] for head, read in after.items()}
     component = number_components(inner)
-    cyclic = {
-        component[head] for head, read in inner.items() if any(component[kind] == component[head] for kind in read)
-    }
-    growing = cyclic & {component[head] for head in makers}
-    return frozenset(head for head in after if component[head] in growing)
+    own = {head: [kind for kind in read if component[kind] == component[head]] for head, read in inner.items()}
+    found = {component[head] for head, read in own.items() if read}
+    return {head: component[head] for head in after if component[head] in found}
 
 
 def _endless(rule: s.Rule, cycle: list[Edge], why: str) -> Problem:
@@ -104,7 +109,15 @@ def _path(cycle: list[Edge]) -> str:
 
 def _edges(outline: Outline) -> Iterator[Edge]:
     table = relations(outline.settings.relations)
-    rules = violations_apart(outline.rules)
+    after: dict[g.Indicator, set[g.Indicator]] = {}
+    for rule in outline.rules:
+        read = {(e.name, len(e.args)) for e in outline.walk(rule).of(s.EventPattern)}
+        after.setdefault((rule.head.name, len(rule.head.args)), set()).update(read)
+    cyclic = _on_cycles(after)
+    if not cyclic:
+        return
+    pairs = zip(outline.rules, violations_apart(outline.rules), strict=True)
+    rules = [apart for rule, apart in pairs if (rule.head.name, len(rule.head.args)) in cyclic]
     made = {(rule.head.name, len(rule.head.args)) for rule in rules}
     for rule in rules:
         target = rule.head.name, len(rule.head.args)

@@ -18,8 +18,8 @@ from etalis.language.check.spelling import nearest
 from etalis.language.check.wording import written
 from etalis.language.outer.partner_conditions import missing_side, part_conditions
 from etalis.language.reactive.constraints import tells_violation
-from etalis.language.syntax import Aggregate, Binary, Condition, Negation, NotWithin, Pattern, Rule, Term, Var
-from etalis.language.traversal import names, pattern_variables, postorder, rule_variables, variables
+from etalis.language.syntax import Aggregate, Binary, Condition, Negation, NotWithin, Rule, Term, Var
+from etalis.language.traversal import Walk, names, pattern_variables, postorder, rule_variables, variables
 from etalis.temporal.duration import iso_end
 
 ACTION_HEAD = "trigger_action"  # the head of a rule `P do Action`: it shows the action, whose variables may be its own
@@ -28,14 +28,15 @@ _ROLES = {"action": "an action", "clause": "a clause", "directive": "a directive
 
 def check_safety(outline: Outline) -> Iterator[Problem]:
     """Yield what is wrong with the variables of rules and clauses, and with the shape of goals."""
+    bound = outline.bound
     for rule in outline.rules:
-        bound = outline.bound
+        walk = outline.walk(rule)
         unsafe = list(_unsafe(rule, bound[id(rule.pattern)]))
         yield from unsafe
-        yield from _partly_bound(rule, bound[id(rule.pattern)])
-        yield from _unbound_in_conditions(rule, bound)
+        yield from _partly_bound(rule, bound[id(rule.pattern)], walk)
+        yield from _unbound_in_conditions(walk, bound)
         if not unsafe:
-            yield from _escaping(rule, bound)
+            yield from _escaping(rule, walk, bound)
     for clause in outline.clauses:
         if clause.body is not None:
             yield from _unbound(clause.body, names(variables(strip_wrappers(clause.head))))
@@ -86,10 +87,11 @@ def _how_to_bind(v: Var, rule: Rule, bound: BoundVariables) -> str:
     return f"use {v.name} in an event of the pattern, or give it a value with `where`"
 
 
-def _partly_bound(rule: Rule, bound: BoundVariables) -> Iterator[Problem]:
-    seen = set(_meant_unbound(rule.pattern))
-    for v, where in _needed(rule):
-        if v.name in bound.perhaps - bound.always - seen:
+def _partly_bound(rule: Rule, bound: BoundVariables, walk: Walk) -> Iterator[Problem]:
+    partly = bound.perhaps - bound.always
+    seen = set(_meant_unbound(walk)) if partly else set()
+    for v, where in _needed(rule) if partly else ():
+        if v.name in partly - seen:
             seen.add(v.name)
             message = f"{v.name} {where} is bound in some alternatives only; in the others it is null"
             hint = f"bind {v.name} in every alternative, or write a rule for each of them"
@@ -99,26 +101,26 @@ def _partly_bound(rule: Rule, bound: BoundVariables) -> Iterator[Problem]:
             yield Problem("W202", message, v.span, hint)
 
 
-def _meant_unbound(pattern: Pattern) -> Names:
+def _meant_unbound(walk: Walk) -> Names:
     """Return the variables that only a part which may be missing binds: that they may be null is what it says."""
     found: Names = frozenset()
-    for node in postorder(pattern):
-        if isinstance(node, Binary) and node.alone is not None:
+    for node in walk.of(Binary):
+        if node.alone is not None:
             found |= names(pattern_variables(missing_side(node)[0]))
     return found
 
 
-def _unbound_in_conditions(rule: Rule, bound: dict[int, BoundVariables]) -> Iterator[Problem]:
-    others = _of_partners(rule, bound)
-    for node in postorder(rule.pattern):
-        if isinstance(node, Condition):
-            yield from _unbound(node.goal, bound[id(node.pattern)].perhaps | others.get(id(node), frozenset()))
+def _unbound_in_conditions(walk: Walk, bound: dict[int, BoundVariables]) -> Iterator[Problem]:
+    conditions = walk.of(Condition)
+    others = _of_partners(walk, bound) if conditions else {}
+    for node in conditions:
+        yield from _unbound(node.goal, bound[id(node.pattern)].perhaps | others.get(id(node), frozenset()))
 
 
-def _of_partners(rule: Rule, bound: dict[int, BoundVariables]) -> dict[int, Names]:
+def _of_partners(walk: Walk, bound: dict[int, BoundVariables]) -> dict[int, Names]:
     """Return the variables of the other side, by the conditions that are asked of both sides together."""
     found: dict[int, Names] = {}
-    for node in postorder(rule.pattern):
+    for node in walk.nodes:
         match node:
             case Binary(alone="left" | "right"):
                 operand, other = missing_side(node)
@@ -132,6 +134,8 @@ def _of_partners(rule: Rule, bound: dict[int, BoundVariables]) -> dict[int, Name
 
 
 def _unbound(goal: Term, bound: Names) -> Iterator[Problem]:
+    if names(variables(goal)) <= bound:
+        return
     seen: set[str] = set()
     for v in never_bound(goal, bound):
         if v.name in seen:
@@ -148,11 +152,14 @@ def _unbound(goal: Term, bound: Names) -> Iterator[Problem]:
         )
 
 
-def _escaping(rule: Rule, bound: dict[int, BoundVariables]) -> Iterator[Problem]:
+def _escaping(rule: Rule, walk: Walk, bound: dict[int, BoundVariables]) -> Iterator[Problem]:
     """Yield the local variables of negated patterns that also occur elsewhere in the rule."""
-    negations = [node for node in postorder(rule.pattern) if isinstance(node, Negation | NotWithin)]
-    everywhere = Counter(v.name for v in rule_variables(rule)) if negations else Counter()
-    for node in negations:
+    if not walk.has(Negation, NotWithin):
+        return
+    everywhere = Counter(v.name for v in rule_variables(rule))
+    for node in walk.nodes:
+        if not isinstance(node, Negation | NotWithin):
+            continue
         inside = list(pattern_variables(node.absent))
         here = Counter(v.name for v in inside)
         seen: set[str] = set()

@@ -15,7 +15,7 @@ from etalis.language.check.wording import counted, listing, written
 from etalis.language.flags import PROPERTIES
 from etalis.language.reactive.constraints import tells_violation
 from etalis.language.rules import refuse_choices
-from etalis.language.traversal import fold, postorder, variables
+from etalis.language.traversal import Walk, fold, variables
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.calendar import is_calendar
 from etalis.temporal.interval import to_seconds
@@ -26,17 +26,19 @@ def check_shapes(outline: Outline) -> Iterator[Problem]:
     """Yield what is wrong with the operators of each rule, apart from names, types and variables."""
     table = relations(outline.settings.relations)
     for rule in outline.rules:
-        yield from _rule_problems(rule, outline)
-        yield from _window_problems(rule, table)
+        walk = outline.walk(rule)
+        yield from _rule_problems(rule, walk, outline)
+        yield from _window_problems(rule, walk, table)
 
 
-def _rule_problems(rule: s.Rule, outline: Outline) -> Iterator[Problem]:
-    nodes = postorder(rule.pattern)
-    left = left_of(rule.pattern) if any(isinstance(node, s.Repeat) for node in nodes) else {}
+def _rule_problems(rule: s.Rule, walk: Walk, outline: Outline) -> Iterator[Problem]:
     if rule.alarm is not None:
         yield from alarm_problems(rule.alarm)
+    if not walk.has(s.Last, s.Repeat, s.Aggregate, s.AnyOf):
+        return
+    left = left_of(rule.pattern) if walk.has(s.Repeat) else {}
     keeps_newest = outline.rule_settings(rule)[0].keep == "newest"
-    for node in nodes:
+    for node in walk.nodes:
         match node:
             case s.Last():
                 yield from _last_problems(node)
@@ -48,10 +50,10 @@ def _rule_problems(rule: s.Rule, outline: Outline) -> Iterator[Problem]:
                 yield from _choice_problems(node, keeps_newest=keeps_newest)
 
 
-def _window_problems(rule: s.Rule, table: Mapping[str, Relation]) -> Iterator[Problem]:
+def _window_problems(rule: s.Rule, walk: Walk, table: Mapping[str, Relation]) -> Iterator[Problem]:
     """Yield windows that no match fits into."""
     windows: list[tuple[s.Pattern, Span | None]] = []
-    for node in postorder(rule.pattern):
+    for node in walk.nodes if walk.has(s.NotWithin, s.Negation, s.Within) else ():
         match node:
             case s.NotWithin(duration=time) | s.Negation(window=int() as time) if time <= 0 and tells_violation(rule):
                 message = f"a constraint looks further than 0 seconds, not {to_seconds(time)}"

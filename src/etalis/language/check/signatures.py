@@ -14,7 +14,7 @@ from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import Lookalikes, is_lookalike, same_words, suggest
 from etalis.language.check.wording import counted, kind, listing, written
 from etalis.language.reactive.constraints import VIOLATED, tells_violation
-from etalis.language.traversal import fold, names, variables
+from etalis.language.traversal import Walk, names, variables
 
 # What a variable can be at one place: each possible type with the event that says so.
 Types = Mapping[str, Mapping[str, s.EventPattern]]
@@ -99,16 +99,18 @@ def _position(pattern: s.EventPattern) -> int:
 def _misspelt_events(outline: Outline) -> Iterator[Problem]:
     """Yield events in bodies that nothing derives or declares, where a very similar name is known."""
     made = {name for name, _ in outline.made}
-    times = Counter(pattern.name for pattern in outline.used)
-    lookalikes = Lookalikes(made | set(times))
-    order = {name: i for i, name in reversed(list(enumerate(p.name for p in outline.used)))}
-    variants = {same_words(name): name for name in sorted(made, reverse=True)}
-    seen: set[str] = set()
+    times = Counter([pattern.name for pattern in outline.used])
+    first: dict[str, s.EventPattern] = {}
     for pattern in outline.used:
-        name = pattern.name
-        if name in made or name in seen:
+        first.setdefault(pattern.name, pattern)
+    if first.keys() <= made:
+        return
+    order = {name: i for i, name in enumerate(first)}
+    lookalikes = Lookalikes(made | first.keys())
+    variants = {same_words(name): name for name in sorted(made, reverse=True)}
+    for name, pattern in first.items():
+        if name in made:
             continue
-        seen.add(name)
         rank = (times[name], -order[name])
         likely = [n for n in lookalikes.of(name) if n in made or (times[n], -order[n]) > rank]
         if not likely and same_words(name) in variants:
@@ -135,12 +137,12 @@ def _misspelt_attributes(outline: Outline) -> Iterator[Problem]:
 
 def _type_problems(rule: s.Rule, outline: Outline) -> Iterator[Problem]:
     found: list[Problem] = []
-    body = variable_types(rule.pattern, outline, found)[id(rule.pattern)]
+    body = variable_types(outline.walk(rule), outline, found)[id(rule.pattern)]
     _join(body, _typed(rule.head, outline, found), found)
     return iter(found)
 
 
-def variable_types(pattern: s.Pattern, outline: Outline, found: list[Problem]) -> dict[int, Types]:
+def variable_types(walk: Walk, outline: Outline, found: list[Problem]) -> dict[int, Types]:
     """Return the declared types of the variables at every node, by the node's id; clashes are added to `found`."""
 
     def combine(node: s.Pattern, parts: tuple[Types, ...]) -> Types:
@@ -161,7 +163,7 @@ def variable_types(pattern: s.Pattern, outline: Outline, found: list[Problem]) -
                     joined = _join(joined, part, found)
                 return joined
 
-    return fold(pattern, combine)
+    return walk.fold(combine)
 
 
 def typed_event(event: s.EventPattern, outline: Outline) -> list[Problem]:

@@ -130,7 +130,9 @@ class Lookalikes:
 
 
 def _keys(name: str) -> set[str]:
-    """Return what two names one edit apart share: the name, its folded form, the name without one character."""
+    """Return what two lookalikes share: the name, its folded form, a long one without one character."""
     if len(name) > 100:
         return {name}
+    if len(name) < MIN_LENGTH:
+        return {_folded(name), name}
     return {_folded(name), name} | {name[:i] + name[i + 1 :] for i in range(len(name))}

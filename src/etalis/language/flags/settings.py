@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cache
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from etalis.data.values import Value, to_value
 from etalis.errors import Problem, ProgramError
@@ -80,7 +81,18 @@ def settings(program: Tree, given: Mapping[str, object] = MappingProxyType({})) 
         problems += [*garbage_problems(flags), *limit_problems(flags)]
     if problems:
         raise ProgramError(*problems)
-    values = {name: row.default for name, row in FLAGS.items()} | {f.name: given_value(f) for f in flags}
+    if not flags and next(_properties(program), None) is None:
+        return _unchanged()
+    return _settings(program, {f.name: given_value(f) for f in flags})
+
+
+@cache
+def _unchanged() -> Settings:
+    return _settings(Tree(()), {})
+
+
+def _settings(program: Tree, given: Mapping[str, Any]) -> Settings:
+    values: dict[str, Any] = {name: row.default for name, row in FLAGS.items()} | dict(given)
     return Settings(
         policy=values["event_consumption_policy"],
         relations=values["interval_relations"],

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.check.goals import COMPARISONS, Call, Names, calls
+from etalis.language.check.goals import COMPARISONS, Call, Names
 from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import kind, written
 from etalis.language.syntax import Compound, Condition, Const, ListTerm, Term, Var
-from etalis.language.traversal import arguments, names, postorder, variables
+from etalis.language.traversal import arguments, names, variables
 from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, UNARY
 from etalis.temporal.aggregate import FOLDS
 
@@ -62,10 +62,9 @@ def check_computation(outline: Outline) -> Iterator[Problem]:
 def _calls(outline: Outline) -> Iterator[tuple[Call, Names]]:
     """Yield every call with the variables that may have a value in a condition; elsewhere that is not known."""
     for rule in outline.rules:
-        for node in postorder(rule.pattern):
-            if isinstance(node, Condition):
-                bound = outline.bound[id(node.pattern)].perhaps
-                yield from ((call, bound) for call in calls(node.goal))
+        for node in outline.walk(rule).of(Condition):
+            bound = outline.bound[id(node.pattern)].perhaps
+            yield from ((call, bound) for call in outline.calls_in(node.goal))
     yield from ((call, frozenset()) for call, role in outline.called if role not in _CONDITIONS)
 
 

@@ -21,7 +21,7 @@ from etalis.language.check.signatures import compatible, fits, variable_types
 from etalis.language.check.wording import written
 from etalis.language.lint.blocking import core_of
 from etalis.language.lint.value_range import Known, number, same_value
-from etalis.language.traversal import fold, names, postorder, variables
+from etalis.language.traversal import names, variables
 from etalis.logic.arithmetic.functions import CONSTANTS
 from etalis.temporal.aggregate import FOLDS
 
@@ -47,16 +47,15 @@ _REFLEXIVE = {"=", "==", "=<", ">=", "=:="}
 
 def check_conditions(rule: s.Rule, outline: Outline) -> Iterator[tuple[s.Pattern, Problem]]:
     """Yield the conditions of a rule that never or always hold, each with what to say of it."""
-    nodes = postorder(rule.pattern)
-    if not any(isinstance(node, s.Condition) for node in nodes):
+    walk = outline.walk(rule)
+    if not walk.has(s.Condition):
         return
-    alternatives = any(isinstance(node, s.Or | s.AnyOf) for node in nodes)
-    types = variable_types(rule.pattern, outline, []) if outline.declared and not alternatives else {}
+    types = variable_types(walk, outline, []) if outline.declared and not walk.has(s.Or, s.AnyOf) else {}
     found: list[tuple[s.Pattern, Problem]] = []
 
     def combine(node: s.Pattern, parts: tuple[State, ...]) -> State:
         match node:
-            case s.Or() | s.AnyOf():
+            case s.EventPattern() | s.Or() | s.AnyOf():
                 return {}
             case s.Negation() | s.NotWithin() | s.Binary(right=s.Aggregate()) | s.Binary(alone="left"):
                 known = parts[0]
@@ -82,7 +81,7 @@ def check_conditions(rule: s.Rule, outline: Outline) -> Iterator[tuple[s.Pattern
             return state.known
         return known
 
-    fold(rule.pattern, combine)
+    walk.fold(combine)
     yield from found
 
 

@@ -14,7 +14,6 @@ from etalis.language.check.goals import COMPARISONS
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import source_text, written
 from etalis.language.lint.computation import aggregated, is_expression
-from etalis.language.rules import events_in
 from etalis.language.syntax import Compound, Const, EventPattern, Term, Var
 from etalis.temporal.aggregate import FOLDS
 
@@ -27,10 +26,12 @@ def check_arguments(outline: Outline) -> Iterator[Problem]:
     """Yield the arguments of heads and patterns that look like goals."""
     for rule in outline.rules:
         for arg in rule.head.args:
-            yield from _in_head(arg)
-        for event in events_in(rule.pattern):
+            if not isinstance(arg, Var):
+                yield from _in_head(arg)
+        for event in outline.walk(rule).of(EventPattern):
             for arg in event.args:
-                yield from _in_pattern(event, arg)
+                if not isinstance(arg, Var):
+                    yield from _in_pattern(event, arg)
 
 
 def _in_pattern(event: EventPattern, arg: Term) -> Iterator[Problem]:

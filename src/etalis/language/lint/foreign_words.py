@@ -14,8 +14,8 @@ from etalis.language.check.goals import Indicator, indicator, strip_wrappers
 from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import find_similar
 from etalis.language.check.wording import kind, source_text, written
-from etalis.language.syntax import Binary, Clause, Compound, Const, EventPattern, ListTerm, Rule, Term, TimePoint
-from etalis.language.traversal import postorder
+from etalis.language.syntax import Binary, Clause, Compound, Const, EventPattern, ListTerm, Term, TimePoint
+from etalis.language.traversal import Walk
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES
 
@@ -117,7 +117,7 @@ def check_words(outline: Outline) -> Iterator[Problem]:
         if (event.name, len(event.args)) not in outline.made:
             yield from _as_event(event, names, facts)
     for rule in outline.rules:
-        yield from _moments(rule)
+        yield from _moments(outline.walk(rule))
     for call, role in outline.called:
         if call.indicator in FOREIGN_GOALS and call.indicator not in outline.predicates:
             message = f"{kind(*call.indicator)} is no predicate of this language, and nothing defines it"
@@ -166,16 +166,16 @@ def _text(event: EventPattern) -> str:
     return kind(event.name, len(event.args)) if event.span is None else source_text(event.span)
 
 
-def _moments(rule: Rule) -> Iterator[Problem]:
+def _moments(walk: Walk) -> Iterator[Problem]:
     """Yield numbers that are moments, where a duration seems meant."""
-    for node in postorder(rule.pattern):
-        if isinstance(node, Binary) and node.operator == "seq" and _is_product(node):
+    for node in walk.of(Binary):
+        if node.operator == "seq" and _is_product(node):
             message = "`*` is `seq` between patterns, and a number is a moment, not a count"
             yield Problem("W221", message, node.span, _REPEATED)
-        if isinstance(node, Binary) and node.operator == "par" and _is_comment(node):
+        if node.operator == "par" and _is_comment(node):
             message = "`#` is `par`, and what follows it is read as an event"
             yield Problem("W221", message, node.span, "a comment begins with %")
-        if isinstance(node, Binary) and node.operator == "during" and isinstance(node.right, TimePoint):
+        if node.operator == "during" and isinstance(node.right, TimePoint):
             message = "a number is a moment here, and nothing lasts during a moment"
             yield Problem("W221", message, node.span, f"a window is written within: {_within(node)}")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from math import inf
 
 from etalis.errors import Problem
@@ -19,13 +20,16 @@ from etalis.language.lint.blocking import core_of
 from etalis.language.lint.extent import ANYWHERE, INSTANT, at_least, relate
 from etalis.language.lint.satisfiability import Extents, Occurrence, kind_of
 from etalis.language.reactive.constraints import tells_violation
-from etalis.language.traversal import children, postorder
+from etalis.language.traversal import children
+from etalis.temporal.relation import Relation
 
 
 def find_vain(
     rule: s.Rule, extents: Extents, occurrence: Occurrence, stretched: frozenset[Indicator]
 ) -> Iterator[Problem]:
     """Yield absences that can never block, and windows inside shorter ones."""
+    if not occurrence.outline.walk(rule).has(s.Within, s.Negation, s.Isolated, s.NotWithin):
+        return
     _, around = occurrence.outline.rule_settings(rule)
     waiting: list[tuple[s.Pattern, int | None, int | None]] = [(rule.pattern, occurrence.window_of(rule), around)]
     while waiting:
@@ -126,10 +130,14 @@ def find_stretched(occurrence: Occurrence) -> frozenset[Indicator]:
     """Return the events that the program puts where only an interval fits."""
     found: set[Indicator] = set()
     for rule in occurrence.outline.rules:
-        for node in postorder(rule.pattern):
-            if isinstance(node, s.Binary):
-                row = occurrence.table[node.operator]
-                pairs = (node.left, relate(row, INSTANT, ANYWHERE)), (node.right, relate(row, ANYWHERE, INSTANT))
-                cores = [core_of(side) for side, possible in pairs if possible is None]
-                found.update(kind_of(core) for core in cores if isinstance(core, s.EventPattern))
+        for node in occurrence.outline.walk(rule).of(s.Binary):
+            longer = _needs_length(occurrence.table[node.operator])
+            cores = [core_of(side) for side, needs in zip((node.left, node.right), longer, strict=True) if needs]
+            found.update(kind_of(core) for core in cores if isinstance(core, s.EventPattern))
     return frozenset(found)
+
+
+@cache
+def _needs_length(row: Relation) -> tuple[bool, bool]:
+    """Tell of each side of a relation whether it cannot be an instant."""
+    return relate(row, INSTANT, ANYWHERE) is None, relate(row, ANYWHERE, INSTANT) is None

@@ -43,7 +43,7 @@ def check_idle(outline: Outline) -> Iterator[Problem]:
 
 def _causes(rule: s.Rule, extents: Extents, occurrence: Occurrence) -> Iterator[Problem]:
     """Yield the nodes that have no match though all that they need has."""
-    for node in postorder(rule.pattern):
+    for node in occurrence.outline.walk(rule).nodes if occurrence.blocked or None in extents.values() else ():
         if id(node) in occurrence.blocked:
             assert isinstance(node, s.Negation)
             found = _always_blocked(node, occurrence.blocked[id(node)])

@@ -6,20 +6,21 @@ What is meant as a constant stands in quotes and is never doubted; a number in q
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from etalis.errors import Problem
 from etalis.language.attributes import Signature
-from etalis.language.check.goals import calls
+from etalis.language.check.goals import Indicator
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import source_text, written
-from etalis.language.rules import events_in
 from etalis.language.syntax import Condition, Const, EventPattern, Rule, Term
-from etalis.language.traversal import postorder, rule_variables
+from etalis.language.traversal import rule_variables
 
 _VALUES = frozenset({"true", "false", "null"})
 _TYPES = frozenset({"int", "float", "string", "bool"})
 _EQUATIONS = frozenset({"=", "==", "\\=", "\\=="})
+Declared: TypeAlias = Mapping[Indicator, Signature]
 
 
 def check_constants(outline: Outline) -> Iterator[Problem]:
@@ -27,17 +28,21 @@ def check_constants(outline: Outline) -> Iterator[Problem]:
     declared = {key: item.attributes for key, item in outline.declared.items()}
     has_texts = any(kind == "string" for attributes in declared.values() for _, kind in attributes)
     for rule in outline.rules:
-        yield from _like_variables(rule, declared)
-        yield from _like_numbers(rule, declared, has_texts)
+        events, compared = outline.walk(rule).of(EventPattern), list(_compared(rule, outline))
+        if any(map(_is_word, compared)) or any(_is_word(arg) for event in events for arg in event.args):
+            yield from _like_variables(rule, events, compared, declared)
+            yield from _like_numbers(events, [] if has_texts else compared, declared)
 
 
-def _like_variables(rule: Rule, declared: dict[tuple[str, int], Signature]) -> Iterator[Problem]:
-    events = events_in(rule.pattern)
-    found = [
-        (term, name, attributes)
-        for term, attributes in _candidates(rule, events, declared)
-        if (name := plain_name(term))
-    ]
+def _is_word(term: Term) -> bool:
+    return isinstance(term, Const) and isinstance(term.value, str)
+
+
+def _like_variables(
+    rule: Rule, events: Sequence[EventPattern], compared: list[Term], declared: Declared
+) -> Iterator[Problem]:
+    candidates = [*_arguments(events, declared), *((term, frozenset[str]()) for term in compared)]
+    found = [(term, name, attributes) for term, attributes in candidates if (name := plain_name(term))]
     if not found:
         return
     variables = {v.name.casefold(): v.name for v in rule_variables(rule) if not v.name.startswith("_")}
@@ -56,36 +61,25 @@ def _like_variables(rule: Rule, declared: dict[tuple[str, int], Signature]) -> I
             yield Problem("W222", message, term.span, "write a variable; types are declared: :- event(a(x: int)).")
 
 
-def _candidates(
-    rule: Rule, events: tuple[EventPattern, ...], declared: dict[tuple[str, int], Signature]
-) -> Iterator[tuple[Term, frozenset[str]]]:
-    """Yield what is compared in a rule: attributes of events, and the sides of equations."""
-    yield from _arguments(events, declared)
-    yield from _compared(rule)
-
-
 def _constant(term: Term, name: str, variable: str) -> Problem:
     message = f"{name} is a constant, not a variable: it matches this one value"
     hint = f"a variable begins with a capital letter: {variable}; if the constant is meant, write '{name}'"
     return Problem("W222", message, term.span, hint)
 
 
-def _arguments(
-    events: tuple[EventPattern, ...], declared: dict[tuple[str, int], Signature]
-) -> Iterator[tuple[Term, frozenset[str]]]:
+def _arguments(events: Sequence[EventPattern], declared: Declared) -> Iterator[tuple[Term, frozenset[str]]]:
     """Yield the attributes of events, each with the names that those of its event are declared by."""
     for event in events:
         names = frozenset(name for name, _ in declared.get((event.name, len(event.args)), ()))
         yield from ((arg, names) for arg in event.args)
 
 
-def _compared(rule: Rule) -> Iterator[tuple[Term, frozenset[str]]]:
+def _compared(rule: Rule, outline: Outline) -> Iterator[Term]:
     """Yield both sides of the equations in conditions."""
-    for node in postorder(rule.pattern):
-        if isinstance(node, Condition):
-            for call in calls(node.goal):
-                if call.name in _EQUATIONS and len(call.args) == 2:
-                    yield from ((arg, frozenset()) for arg in call.args)
+    for node in outline.walk(rule).of(Condition):
+        for call in outline.calls_in(node.goal):
+            if call.name in _EQUATIONS and len(call.args) == 2:
+                yield from call.args
 
 
 def plain_name(term: Term) -> str | None:
@@ -96,12 +90,10 @@ def plain_name(term: Term) -> str | None:
     return term.value if is_plain and term.value not in _VALUES else None
 
 
-def _like_numbers(rule: Rule, declared: dict[tuple[str, int], Signature], has_texts: bool) -> Iterator[Problem]:
+def _like_numbers(events: Sequence[EventPattern], compared: list[Term], declared: Declared) -> Iterator[Problem]:
     """Yield numbers in quotes, where no declaration says that texts are meant."""
-    events = [event for event in events_in(rule.pattern) if (event.name, len(event.args)) not in declared]
-    found = [arg for event in events for arg in event.args]
-    found += [] if has_texts else [arg for arg, _ in _compared(rule)]
-    for term in found:
+    undeclared = [event for event in events if (event.name, len(event.args)) not in declared]
+    for term in (*(arg for event in undeclared for arg in event.args), *compared):
         number = _number_in_quotes(term)
         if number is not None:
             message = f"{written(term)} is a text, which equals no number"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from etalis.errors import Problem, Span
 from etalis.language import syntax as s
 from etalis.language.check.effects import raised_events
-from etalis.language.check.goals import ASSERTS, Call, Indicator, asserted, calls, indicator, strip_wrappers
+from etalis.language.check.goals import ASSERTS, Call, Indicator, asserted, indicator, strip_wrappers
 from etalis.language.check.names import triggered
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, source_text
 from etalis.language.lint.satisfiability import kind_of, may_match
-from etalis.language.traversal import names, postorder, subterms, variables
+from etalis.language.traversal import Walk, names, subterms, variables
 
 _TAKES_AWAY = frozenset({("retract", 1), ("retractall", 1), ("abolish", 1)})
 
@@ -24,9 +24,10 @@ def check_redundancy(outline: Outline) -> Iterator[Problem]:
         yield Problem("W239", "there are no rules, so nothing is ever found", place.span, "write Head <- Pattern.")
     yield from _twice(outline)
     for rule in outline.rules:
-        yield from _paired_with_itself(rule)
-    yield from _facts(outline)
-    yield from _unknown_at_first(outline)
+        yield from _paired_with_itself(outline.walk(rule))
+    if not ASSERTS.isdisjoint(outline.asked):
+        yield from _facts(outline)
+        yield from _unknown_at_first(outline)
     yield from _triggers(outline)
 
 
@@ -46,11 +47,9 @@ def _twice(outline: Outline) -> Iterator[Problem]:
             yield Problem("W233", message, rule.span, "leave one of them out")
 
 
-def _paired_with_itself(rule: s.Rule) -> Iterator[Problem]:
+def _paired_with_itself(walk: Walk) -> Iterator[Problem]:
     """Yield operators of which a single event can be both sides."""
-    nodes = postorder(rule.pattern)
-    tested = [names(variables(node.goal)) for node in nodes if isinstance(node, s.Condition)]
-    for node in nodes:
+    for node in walk.of(s.Binary):
         match node:
             case s.Binary(operator="and", alone=None, left=s.EventPattern() as a, right=s.EventPattern() as b):
                 pair = [a, b]
@@ -58,6 +57,7 @@ def _paired_with_itself(rule: s.Rule) -> Iterator[Problem]:
                 continue
         for a, b in _alike(pair):
             left, right = names(variables(*a.args)), names(variables(*b.args))
+            tested = [names(variables(condition.goal)) for condition in walk.of(s.Condition)]
             if any(goal & (left - right) and goal & (right - left) for goal in tested):
                 continue
             message = f"one {kind(*kind_of(a))} is enough: it can be both sides of `{node.operator}`"
@@ -89,9 +89,10 @@ def _facts(outline: Outline) -> Iterator[Problem]:
     asked: set[Indicator] = {key for item in outline.program.items if isinstance(item, s.Declare) for key in item.names}
     taken: set[Indicator] = set(asked) if outline.given else set()
     for goal, role in outline.goals:
-        within = {id(part) for call in calls(goal) if call.indicator in ASSERTS for part in subterms(call.args[0])}
+        called = outline.calls_in(goal)
+        within = {id(part) for call in called if call.indicator in ASSERTS for part in subterms(call.args[0])}
         asked.update(key for term in subterms(goal) if id(term) not in within and (key := indicator(term)) is not None)
-        for call in calls(goal):
+        for call in called:
             if call.indicator in _TAKES_AWAY:
                 gone = _fact(call)
                 if gone is None:
@@ -117,18 +118,18 @@ def _unknown_at_first(outline: Outline) -> Iterator[Problem]:
     listed = {key for item in outline.program.items if isinstance(item, s.Declare) for key in item.names}
     heads = {indicator(strip_wrappers(clause.head)) for clause in outline.clauses}
     learned = {(name, arity) for (_, arity), changes in outline.learned.items() for name, _ in changes}
-    at_start = {key for goal, role in outline.goals if role == "directive" for key in asserted(goal)}
-    later = {key for goal, role in outline.goals if role != "directive" for key in asserted(goal)}
+    added = [(key, role) for call, role in outline.called if (key := asserted(call)) is not None]
+    at_start = {key for key, role in added if role == "directive"}
+    later = {key for key, role in added if role != "directive"}
     # A fact that is replaced by retract is there before, from the host.
-    replaced = {_fact(call) for goal, _ in outline.goals for call in calls(goal) if call.indicator == ("retract", 1)}
+    replaced = {_fact(call) for call, _ in outline.called if call.indicator == ("retract", 1)}
     open_keys = later - listed - heads - learned - at_start - replaced - outline.given
-    for goal, _ in outline.goals:
-        for call in calls(goal):
-            if call.indicator in open_keys:
-                open_keys -= {call.indicator}
-                known = kind(*call.indicator)
-                message = f"{known} is not defined before the first is added: until then, calling it is an error"
-                yield Problem("W238", message, call.span, f"declare it: `:- dynamic {known}.`")
+    for call, _ in outline.called:
+        if call.indicator in open_keys:
+            open_keys -= {call.indicator}
+            known = kind(*call.indicator)
+            message = f"{known} is not defined before the first is added: until then, calling it is an error"
+            yield Problem("W238", message, call.span, f"declare it: `:- dynamic {known}.`")
 
 
 def _fact(call: Call) -> Indicator | None:
@@ -144,13 +145,13 @@ def _triggers(outline: Outline) -> Iterator[Problem]:
 
     Programs of the original list received events beside others, and lose nothing.
     """
-    raised = raised_events(outline)
+    triggers = [item for item in outline.program.items if isinstance(item, s.Trigger)]
+    raised = raised_events(outline) if triggers else None
     if raised is None:
         return
     heads: dict[Indicator, list[s.EventPattern]] = {}
     for rule in outline.derivations:
         heads.setdefault(kind_of(rule.head), []).append(rule.head)
-    triggers = [item for item in outline.program.items if isinstance(item, s.Trigger)]
     received = outline.known - heads.keys() - raised
     silent = all(triggered(item.pattern) in received for item in triggers)
     for item in triggers:

@@ -24,8 +24,6 @@ from etalis.language.check.outline import Outline
 from etalis.language.lint.blocking import blocking_part
 from etalis.language.lint.constraints import NEVER_HOLDS, check_conditions
 from etalis.language.lint.extent import ANYWHERE, INSTANT, Extent, at, either, relate, widened
-from etalis.language.rules import events_in
-from etalis.language.traversal import fold, postorder
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.relation import Relation, relations
 
@@ -58,13 +56,11 @@ class Occurrence:
         return frozenset(self.blocked) | {id(node) for node, problem in self.conditions if problem.code == NEVER_HOLDS}
 
     def _blocked(self, rule: s.Rule) -> Iterator[tuple[int, s.EventPattern]]:
-        nodes = postorder(rule.pattern)
-        if len(nodes) <= LARGEST:
-            for node in nodes:
-                if isinstance(node, s.Negation):
-                    part = blocking_part(node, self.outline.bound[id(node.pattern)].perhaps, self.table)
-                    if part is not None:
-                        yield id(node), part
+        walk = self.outline.walk(rule)
+        for node in walk.of(s.Negation) if len(walk.nodes) <= LARGEST else ():
+            part = blocking_part(node, self.outline.bound[id(node.pattern)].perhaps, self.table)
+            if part is not None:
+                yield id(node), part
 
     @cached_property
     def table(self) -> Mapping[str, Relation]:
@@ -89,21 +85,32 @@ class Occurrence:
                 found.setdefault(key, []).append(rule)
         return found
 
-    @cached_property
+    @property
     def made(self) -> Mapping[int, Extent | None]:
         """The extents of what every rule makes, by the id of the rule."""
+        return self._fixpoint[0]
+
+    def extents(self, rule: s.Rule) -> Extents:
+        """Return the extents of all nodes of a rule's pattern, by their ids."""
+        return self._fixpoint[1][id(rule)]
+
+    @cached_property
+    def _fixpoint(self) -> tuple[Mapping[int, Extent | None], Mapping[int, Extents]]:
+        """What every rule makes, and its nodes: looked at again when what it reads has changed, so all are the last."""
         readers: dict[Indicator, dict[int, s.Rule]] = {}
         for rule in self.outline.rules:
-            for event in events_in(rule.pattern):
+            for event in self.outline.walk(rule).of(s.EventPattern):
                 readers.setdefault(kind_of(event), {})[id(rule)] = rule
         made: dict[int, Extent | None] = {id(rule): None for rule in self.outline.rules}
+        nodes: dict[int, Extents] = {}
         waiting = deque(self.outline.rules)
         queued = set(made)
         changes: Counter[int] = Counter()
         while waiting:
             rule = waiting.popleft()
             queued.discard(id(rule))
-            old, new = made[id(rule)], self._made_by(rule, made)
+            nodes[id(rule)] = self._extents(rule, made)
+            old, new = made[id(rule)], self._made_by(rule, nodes[id(rule)])
             grown = either((old, new))
             if grown is None or grown == old:
                 continue
@@ -113,10 +120,10 @@ class Occurrence:
                 if id(reader) not in queued:
                     queued.add(id(reader))
                     waiting.append(reader)
-        return made
+        return made, nodes
 
-    def _made_by(self, rule: s.Rule, made: Mapping[int, Extent | None]) -> Extent | None:
-        found = self.extents(rule, made)[id(rule.pattern)]
+    def _made_by(self, rule: s.Rule, extents: Extents) -> Extent | None:
+        found = extents[id(rule.pattern)]
         window = self.window_of(rule)
         if found is not None and window is not None:
             found = found.limited(window)
@@ -128,14 +135,12 @@ class Occurrence:
         general = self.outline.settings.garbage_window
         return min((w for w in (window, general) if w is not None), default=None)
 
-    def extents(self, rule: s.Rule, made: Mapping[int, Extent | None] | None = None) -> Extents:
-        """Return the extents of all nodes of a rule's pattern, by their ids."""
-        known = self.made if made is None else made
+    def _extents(self, rule: s.Rule, made: Mapping[int, Extent | None]) -> Extents:
         policy, _ = self.outline.rule_settings(rule)
 
         def combine(node: s.Pattern, parts: tuple[Extent | None, ...]) -> Extent | None:
             if isinstance(node, s.EventPattern):
-                return self.read(node, known)
+                return self._read(node, made)
             if id(node) in self.dead:
                 return None
             found = _combine(node, parts, self.table)
@@ -143,15 +148,13 @@ class Occurrence:
                 return Extent((found.length[0], inf), found.start, found.end)
             return found
 
-        return fold(rule.pattern, combine)
+        return self.outline.walk(rule).fold(combine)
 
-    def read(self, event: s.EventPattern, made: Mapping[int, Extent | None] | None = None) -> Extent | None:
-        """Return the extent of the events that a pattern reads."""
-        known = self.made if made is None else made
+    def _read(self, event: s.EventPattern, made: Mapping[int, Extent | None]) -> Extent | None:
         makers = self.makers.get(kind_of(event))
         if makers is None:
             return ANYWHERE
-        return either(known[id(rule)] for rule in self.matching(event, makers))
+        return either(made[id(rule)] for rule in self.matching(event, makers))
 
     def matching(self, event: s.EventPattern, makers: Sequence[s.Rule]) -> Sequence[s.Rule]:
         """Return those of the rules whose heads a pattern may match."""

@@ -7,22 +7,20 @@ A name that is meant to be a constant, and one that is a slip of the pen for ano
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 
-from etalis.errors import Problem, Span
+from etalis.errors import Problem
 from etalis.language.check.outline import Outline
 from etalis.language.check.safety import ACTION_HEAD
 from etalis.language.check.spelling import find_similar
 from etalis.language.check.wording import listing
-from etalis.language.rules import lift
-from etalis.language.syntax import ActionClause, Always, Clause, Condition, Constraint, Reaction, Rule, Var
+from etalis.language.syntax import ActionClause, Always, Clause, Condition, Constraint, Reaction, Rule, Term, Var
 from etalis.language.traversal import (
     action_terms,
     actions_of,
     names,
     pattern_variables,
     patterns_of,
-    postorder,
     variables,
     walk_action,
 )
@@ -35,20 +33,17 @@ _VALUES = {"true": "true", "false": "false", "none": "null", "null": "null", "ni
 
 def check_single(outline: Outline) -> Iterator[Problem]:
     """Yield the variables that occur once in a rule, with all that stands in it, or in a clause."""
+    lifted: dict[int, list[Rule]] = {}
+    for item, rule in outline.written:
+        lifted.setdefault(id(item), []).append(rule)
     for item in outline.program.items:
         if isinstance(item, Rule):
-            rules = lift(item)
-            body = [v for rule in rules for v in pattern_variables(rule.pattern)]
-            asked = {
-                v.span
-                for rule in rules
-                for node in postorder(rule.pattern)
-                if isinstance(node, Condition)
-                for v in variables(node.goal)
-            }
+            rules = lifted[id(item)]
+            walks = [outline.walk(rule) for rule in rules]
+            body = [v for walk in walks for v in walk.variables()]
             head = [v for rule in rules if rule.head.name != ACTION_HEAD for v in _made(rule)]
             if not names(head) - names(body):  # else the rule is unsafe, and that comes first
-                yield from _single([*head, *body], asked)
+                yield from _single([*head, *body], [node.goal for walk in walks for node in walk.of(Condition)])
         elif isinstance(item, Reaction | ActionClause | Always | Constraint):
             yield from _single(list(_of_reactive(item)))
         elif isinstance(item, Clause):
@@ -82,8 +77,11 @@ def _made(rule: Rule) -> Iterator[Var]:
         yield from variables(rule.action)
 
 
-def _single(found: list[Var], asked: Collection[Span | None] = ()) -> Iterator[Problem]:
-    times = Counter(v.name for v in found)
+def _single(found: list[Var], goals: Iterable[Term] = ()) -> Iterator[Problem]:
+    times = Counter([v.name for v in found])
+    if not any(n == 1 and name[0] != "_" for name, n in times.items()):
+        return
+    asked = {v.span for v in variables(*goals)}
     known = [name for name, n in times.items() if n > 1 and name[0] != "_"][:MOST_COMPARED]
     several: list[Problem] = []
     shown: list[str] = []

@@ -11,7 +11,7 @@ from etalis.language.check.goals import BoundVariables
 from etalis.language.check.outline import Outline
 from etalis.language.operators import spell
 from etalis.language.outer.partner_conditions import missing_side
-from etalis.language.outer.strata import MOST_STAGES, find_levels, find_stages, most_levels, most_stages
+from etalis.language.outer.strata import MOST_STAGES, find_levels, find_stages, looks_back, most_levels, most_stages
 from etalis.language.traversal import children, postorder
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import RELATIONS, Relation, relations
@@ -19,13 +19,15 @@ from etalis.temporal.relation import RELATIONS, Relation, relations
 
 def check_outer(outline: Outline) -> Iterator[Problem]:
     """Yield what is wrong with operators of which one part may be missing."""
-    for rule in [rule for rule in outline.rules if most_levels([rule])]:
+    outer = [rule for rule in outline.rules if any(node.alone is not None for node in outline.walk(rule).of(s.Binary))]
+    for rule in outer:
         policy, window = outline.rule_settings(rule)
         bounded = window is not None or outline.settings.garbage_window is not None
         yield from _unbounded(rule.pattern, bounded=bounded)
         yield from _counted(rule)
         yield from unkept(rule, policy)
-    yield from find_cycles(outline.rules, relations(outline.settings.relations))
+    if outer or any(looks_back(node) for rule in outline.rules for node in outline.walk(rule).of(s.NotWithin)):
+        yield from find_cycles(outline.rules, relations(outline.settings.relations))
 
 
 def find_cycles(rules: Iterable[s.Rule], table: Mapping[str, Relation]) -> Iterator[Problem]:

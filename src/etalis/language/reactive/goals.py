@@ -30,12 +30,11 @@ _WORDS = frozenset(FORMS) | {"skip", "abort"}
 
 def check_tests(outline: Outline) -> Iterator[Problem]:
     """Yield tests that would change something, and names of actions that mean something else too."""
-    for goal, role in outline.goals:
-        for call in g.calls(goal):
-            if role in _TESTS:
-                yield from _side_effects(call, outline, role)
-            if call.indicator in outline.actions and call.indicator not in outline.predicates:
-                yield _called(call, role)
+    for call, role in outline.called:
+        if role in _TESTS:
+            yield from _side_effects(call, outline, role)
+        if call.indicator in outline.actions and call.indicator not in outline.predicates:
+            yield _called(call, role)
     for key, clauses in outline.actions.items():
         yield from _names(key, clauses[0], outline)
     for step in outline.steps:

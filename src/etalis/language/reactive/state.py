@@ -87,12 +87,11 @@ def _changed_elsewhere(outline: Outline) -> Iterator[Problem]:
                 continue
         for name, arity in wrong:
             yield Problem("E272", f"{kind(name, arity)} is state, and {how}", item.span, _BY_ACTIONS)
-    for goal, role in outline.goals:
-        for call in g.calls(goal) if role not in _REACTIVE_ROLES else ():
-            key = g.changed(call)
-            if key is not None and key in outline.state:
-                message = f"{kind(*key)} is state, which {call.name} cannot change"
-                yield Problem("E272", message, call.span, _BY_ACTIONS)
+    for call, role in outline.called if outline.state else ():
+        key = None if role in _REACTIVE_ROLES else g.changed(call)
+        if key is not None and key in outline.state:
+            message = f"{kind(*key)} is state, which {call.name} cannot change"
+            yield Problem("E272", message, call.span, _BY_ACTIONS)
 
 
 def _changed(step: s.FactChange, outline: Outline) -> Iterator[Problem]:
