@@ -20,7 +20,8 @@ EXPRESSIONS = [
     "X ** -1", "2 ** X", "exp(X)", "log(X)", "log2(X)", "sin(X) + cos(Y)", "tan(X)", "atan(X)", "asin(X)", "acos(X)",
     "floor(X)", "ceiling(X)", "round(X)", "truncate(X)", "integer(X)", "float(X)", "X / Y", "X / 2", "X / 0", "X / 0.5",
     "7 / X", "(X + Y) / 2", "abs(X - Y) * 2", "X * Y + X", "floor(X / Y)", "round(X * 10) / 10", "sqrt(X) ** 2",
-    "-X ** 2", "atan2(X ** 3, Y)", "1 / X ** 3",
+    "-X ** 2", "atan2(X ** 3, Y)", "1 / X ** 3", "floor(X / 3)", "ceiling(X / -2)", f"floor(X / {10**400})",
+    f"ceiling(X / -{10**400})", f"X / {10**400}",
 ]  # fmt: skip
 
 

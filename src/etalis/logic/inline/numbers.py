@@ -19,6 +19,7 @@ from etalis.logic.inline.plain_functions import (
     QUOTIENTS,
     apply_plainly,
     bounded,
+    can_divide,
     divide_plainly,
     raise_plainly,
     round_quotient,
@@ -86,9 +87,9 @@ def number(scope: GoalScope, term: Term) -> Operand:
 
 
 def _of_quotient(scope: GoalScope, name: str, term: Term) -> Operand | None:
-    """Return `floor` or `ceiling` of a number by an integer that is known, None of another term."""
+    """Return `floor` or `ceiling` of a number by an integer that is known and not too large, None of another term."""
     match deref(term):
-        case ("/", one, two) if name in QUOTIENTS and isinstance(deref(two), int) and deref(two):
+        case ("/", one, two) if name in QUOTIENTS and can_divide(deref(two)):
             return round_quotient(scope, name, checked(scope, number(scope, one)), number(scope, two))
         case _:
             return None

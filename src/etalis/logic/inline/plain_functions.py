@@ -100,8 +100,13 @@ def divide_plainly(scope: GoalScope, x: Operand, y: Operand) -> Operand | None:
     return Operand(text, "number", plain=True, small=not tests, checked=not tests)
 
 
+def can_divide(divisor: object) -> bool:
+    """Tell whether a divisor is an integer that is a float, too, and not zero; of a larger one quotients may vanish."""
+    return isinstance(divisor, int) and 0 < abs(divisor) <= _EXACT
+
+
 def round_quotient(scope: GoalScope, name: str, x: Operand, y: Operand) -> Operand:
-    """Return `floor` or `ceiling` of a number by an integer that is known and not zero.
+    """Return `floor` or `ceiling` of a number by an integer that is known, and that `can_divide`.
 
     What division makes of an integer below `_EXACT` is less far from the quotient than that is from the next integer.
     """
