@@ -1,4 +1,4 @@
-"""More programs: meters and their series; two thresholds, neighbours, records, gaps, decimals, many rules below another."""
+"""More programs: meters and their series; two thresholds, neighbours, records, gaps, decimals, rules by the hundred."""
 
 from __future__ import annotations
 
