@@ -203,20 +203,33 @@ class Absences:
         return f"{latest} <= {low}"
 
     def judge(self, entry: Wired, place: int, test: p.Absent | p.Deadline) -> Callable[..., bool]:
-        """Return whether the conditions of an absence hold: of what they read of a match, and a blocker's values."""
-        given = [*p.asked_of_match(test), *test.joined, *test.brought]
-        code = Code([f"v{i}" for i in range(len(given))])
-        names: Names = {}
-        for v, parameter in zip(given, code.parameters, strict=True):  # a joined one may be unbound on one side
-            names[v] = f"({names[v]} if {names[v]} is not None else {parameter})" if v in names else parameter
-        for parameter in code.parameters:
-            code(f"{parameter} = {code.constant(normal)}({parameter})")
-        firm, passing = entry.sure | self._sure_negative(entry, place), Passing([], [], [])
-        for condition in test.conditions:
-            rule = self.base.rule_of(entry)
-            self.base.conditions.write(code, condition, names, firm, "0", "0", passing, rule, {})
-        code(f"return bool({' and '.join(passing.expressions)})")
+        """Return whether a blocker of a group fulfils the conditions of an absence: between moments, of a match."""
+        asked = p.asked_of_match(test)
+        code = Code(["group", "low", "high", *(f"v{i}" for i in range(len(asked)))])
+        given = [*zip(asked, code.parameters[3:], strict=True)]
+        values = [(v, f"w{i}") for i, v in enumerate((*test.joined, *test.brought))]
+        self._write_normal(code, [name for _, name in given])
+        with code.block("for end, start, values in reversed(group):"):
+            code("if end <= low: return False")
+            with code.block("if low < start and end < high:"):
+                if values:
+                    code(f"({''.join(f'{name}, ' for _, name in values)}) = values")
+                self._write_normal(code, [name for _, name in values])
+                names: Names = {}
+                for v, name in (*given, *values):  # a joined one may be unbound on one side
+                    names[v] = f"({names[v]} if {names[v]} is not None else {name})" if v in names else name
+                firm, passing = entry.sure | self._sure_negative(entry, place), Passing([], [], [])
+                for condition in test.conditions:
+                    rule = self.base.rule_of(entry)
+                    self.base.conditions.write(code, condition, names, firm, "0", "0", passing, rule, {})
+                code(f"if {' and '.join(passing.expressions)}: return True")
+        code("return False")
         return self.base.finish(code, "condition of an absence")
+
+    @staticmethod
+    def _write_normal(code: Code, names: Sequence[str]) -> None:
+        for name in names:
+            code(f"if {name}.__class__ is float: {name} = {code.constant(normal)}({name})")
 
     def _write_latest(self, code: Code, lines: list[str], blockers: Blockers, key: str, high: str) -> str:
         """Write once for all candidates when the last blocker began that ended before a moment; return its name."""

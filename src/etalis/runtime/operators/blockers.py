@@ -192,13 +192,7 @@ class JudgedBlockers(Blockers):
 
     def hit_judged(self, key: Any, low: int, high: int, judge: Callable[..., bool], asked: tuple[Any, ...]) -> bool:
         """Tell whether something occurred with low < start and end < high that the conditions hold for."""
-        group: list[Any] = self.groups.get(key, [])
-        for end, start, values in reversed(group):
-            if end <= low:
-                return False
-            if low < start and end < high and judge(*asked, *values):
-                return True
-        return False
+        return judge(self.groups.get(key, ()), low, high, *asked)
 
 
 class LooseJudgedBlockers(LooseBlockers):
@@ -214,7 +208,7 @@ class LooseJudgedBlockers(LooseBlockers):
         for values, start, end in reversed(self.items):
             if end <= low:
                 return False
-            if low < start and end < high and agree(key, values[:shared]) and judge(*asked, *values):
+            if agree(key, values[:shared]) and judge(((end, start, values),), low, high, *asked):
                 return True
         return False
 
