@@ -159,6 +159,8 @@ class Timers:
         if found is None and len(self.own) < MOST_LANES:
             found = OwnLane(owner)
             self.own.append(found)
+            if any(timer[3] is owner for timer in self):  # set before, as after a restart
+                self.replace(list(self))
         return found
 
     def add(self, timer: Timer) -> None:
