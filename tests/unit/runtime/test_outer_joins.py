@@ -89,7 +89,19 @@ def test_an_alarm_of_a_deleted_rule_does_not_ring() -> None:
     assert shown(engine.push("a", 2, at=20)) == ["r(1, null) [1, 6]"]
 
 
-def test_what_falls_due_is_found_without_a_look_at_all_that_may_happen(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "",
+        "s(X) <- (b(X, _) and? a(X)) within 4.",
+        "s(X) <- a(X) seq (not b(X, _) within 3).",
+        "s(X, Y) <- (r(X, Y) seq? c) within 9.",
+        "exceptionAlarm(s(X), 3) <- r(X, _).",
+    ],
+)
+def test_what_falls_due_is_found_without_a_look_at_all_that_may_happen(
+    beside: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls: list[int] = []
     pass_time = RunLoop.pass_time
 
@@ -98,9 +110,9 @@ def test_what_falls_due_is_found_without_a_look_at_all_that_may_happen(monkeypat
         pass_time(self, time, out, inclusive=inclusive)
 
     monkeypatch.setattr(RunLoop, "pass_time", counted)
-    engine = etalis.compile("r(X, Y) <- (a(X) seq? b(X, Y)) within 5.").engine(policy="unrestricted")
+    engine = etalis.compile(f"r(X, Y) <- (a(X) seq? b(X, Y)) within 5. {beside}").engine(policy="unrestricted")
     rows = [("a", t, t) for t in range(100)]
-    assert len([*engine.run(rows), *engine.close()]) == 100
+    assert sum(match.name == "r" for match in [*engine.run(rows), *engine.close()]) == 100
     assert len(calls) < 5
 
 

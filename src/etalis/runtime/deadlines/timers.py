@@ -220,6 +220,28 @@ class Timers:
         self.due = due if others else NEVER if following is None else following[0]
         return step
 
+    def take_step(self, due: int) -> deque[Timer]:
+        """Take out what is due first, as a step, by its moment; most often all of it stands in the heap."""
+        for lane in self.lanes:
+            if lane and lane[0][0] == due:
+                return deque(self.pop_step())
+        heap, first = self.heap, self.take_from_heap()
+        if not (heap and heap[0][0] == due):
+            return deque((first,))
+        step, end = deque((first,)), (due, first[1], (first[2] >> LEVELS) + 1 << LEVELS)
+        while heap and heap[0] < end:
+            step.append(self.take_from_heap())
+        return step
+
+    def put_back(self, timer: Timer, source: deque[Timer]) -> None:
+        """Set what was taken out first again, and what is left of its step where that was taken out of all lanes."""
+        if any(source is lane for lane in self.lanes):
+            source.appendleft(timer)
+        else:
+            for each in (timer, *source):
+                heappush(self.heap, each)
+        self.due = timer[0]
+
     def replace(self, timers: Iterable[Timer]) -> None:
         """Let other timers take the place of all."""
         found = sorted(timers, key=_place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from heapq import heappush
 
 from etalis.language import syntax as s
@@ -53,18 +53,34 @@ def delay_of(alarm: s.Alarm) -> int | None:
 
 
 def have_own_lanes(entries: Sequence[Wired], heads: Sequence[p.Head]) -> bool:
-    """Tell whether all that sets timers is one outer join, or few absences and alarms due so long after they are set.
+    """Tell whether few set timers: outer joins of inputs, absences, alarms due so long after they are set.
 
     Where something acts it is seen in which order these were set.
     """
     waiting = [entry.node for entry in entries if p.falls_due(entry.node)]
     alarms = [head.alarm for head in heads if head.alarm is not None]
+    made = {head.kind for head in heads}
     return (
         not do_act(entries, heads)
         and 0 < len(waiting) + len(alarms) <= MOST_LANES
-        and (all(isinstance(node, p.Deadline) for node in waiting) or (len(waiting) == 1 and not alarms))
+        and all(isinstance(node, p.Deadline) or _is_input(_lone_side(node), made) for node in waiting)
         and all(delay_of(alarm) is not None for alarm in alarms)
     )
+
+
+def _lone_side(node: p.Node) -> p.Node:
+    assert isinstance(node, p.Join)
+    return p.children(node)[0 if node.alone == "left" else 1]
+
+
+def _is_input(node: p.Node, made: Collection[p.Kind]) -> bool:
+    """Tell whether the instances of a node are inputs, most of which are instants."""
+    match node:
+        case p.Source(name=name, args=args):
+            return (name, len(args)) not in made
+        case p.Filter() | p.Union():
+            return all(_is_input(part, made) for part in p.children(node))
+    return False
 
 
 def do_act(entries: Sequence[Wired], heads: Sequence[p.Head]) -> bool:
