@@ -9,6 +9,7 @@ from programs.more_alerts import ALERTS
 from programs.more_facts import FACTS
 from programs.more_flows import FLOWS
 from programs.more_houses import HOUSES
+from programs.more_meters import METERS
 from programs.more_networks import NETWORKS
 from programs.more_orders import ORDERS
 from programs.more_payments import PAYMENTS
@@ -38,5 +39,6 @@ MORE: dict[str, Case] = (
     | SERVICES
     | VENTURES
     | HOUSES
+    | METERS
 )
 CASES: dict[str, Case] = USUAL | MORE

@@ -41,7 +41,7 @@ def test_programs() -> None:
     """The programs that users write have the answers of their loops."""
     done = bench("--check", "--more", "--events", "500", "--ways", "push", "run", script="all.py")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("the same by push, run") == 111
+    assert done.stdout.count("the same by push, run") == 117
 
 
 def test_forms_of_rows() -> None:

@@ -224,7 +224,7 @@ def term_variables(*several: s.Term) -> tuple[str, ...]:
 
 def names(found: Iterable[s.Var]) -> frozenset[str]:
     """Return the names of some variables."""
-    return frozenset(v.name for v in found)
+    return frozenset([v.name for v in found])
 
 
 def pattern_variables(pattern: s.Pattern) -> Iterator[s.Var]:

@@ -12,12 +12,14 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
 
 import etalis  # noqa: E402
+from etalis.columnar.eligibility import find_lasting  # noqa: E402
 from etalis.columnar.kernels import matching as k  # noqa: E402
 from etalis.columnar.kernels.buffers import Buffers  # noqa: E402
 from etalis.columnar.kernels.following import BLOCK  # noqa: E402
 from etalis.columnar.kernels.join import ArrivingRows  # noqa: E402
 from etalis.columnar.kernels.matching import Matching  # noqa: E402
 from etalis.columnar.operators.pair_search import FollowingSearch, JoinSearch, PairSearch  # noqa: E402
+from etalis.plan.rules import plan_rules  # noqa: E402
 from etalis.temporal.policy import POLICIES  # noqa: E402
 from etalis.temporal.relation import RELATIONS  # noqa: E402
 
@@ -74,6 +76,21 @@ def test_it_finds_what_the_other_way_finds(
         assert following[1] == meeting[1]
 
 
+@pytest.mark.parametrize("policy", [name for name in POLICIES if name != "snoop_recent"])
+def test_what_is_over_its_limit_leaves_where_nothing_starts_earlier(policy: str) -> None:
+    """Limits of one key need not rise: what blocks may ask for more than the key."""
+    rng = np.random.default_rng(7)
+    left, right = _sides(5, 7 * BLOCK, 60)
+    left, right = (ArrivingRows(side.turn, side.end, side.end, side.keys) for side in (left, right))
+    matching = Matching.of(RELATIONS["seq"], POLICIES[policy], 300)
+    limit = left.end + rng.integers(0, 200, len(left.end))
+    stays, leaves = (FollowingSearch(matching, left, right, 0, limit, Buffers(), ebbs=ebbs) for ebbs in (False, True))
+    (found, waiting), (again, kept) = _all(stays, 1 << 62), _all(leaves, 50)
+    assert again == found
+    assert kept == waiting
+    assert len(found) > 100
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_one_key_for_all_costs_no_more(policy: str) -> None:
     count = 40 * BLOCK
@@ -119,3 +136,37 @@ def test_what_shares_a_moment_is_found_among_instants_and_intervals(relation: st
         got = zip(*(found[name].to_pylist() for name in ("start", "end", "K", "X", "Y")), strict=True)
         wanted = [(e.start, e.end, *e.args) for e in program.engine(policy=policy).run(rows) if e.name == "pair"]
         assert sorted(got) == sorted(wanted), seed
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_what_is_blocked_by_events_that_rules_make_of_single_ones(policy: str) -> None:
+    """Instants of instants: what is blocked is dropped on the way."""
+    program = etalis.compile("""
+    :- event(t(k: int, c: int)).
+    cool(K) <- t(K, C) where C < 4.
+    hot(K, C) <- t(K, C) where C > 6.
+    hotter(K, C) <- hot(K, C).
+    on(K, C) <- (cool(K) seq hotter(K, C)) cnot (hot(K, D) where D > C) within 40.
+    print_trigger(on/2).
+    """)
+    for seed in range(12):
+        rng = random.Random(seed)
+        rows = [("t", rng.randrange(2), rng.randrange(10), at // 2) for at in range(200)]
+        table = pa.table(dict(zip(("event", "k", "c", "at"), map(list, zip(*rows, strict=True)), strict=True)))
+        found = program.detect(table, time="at", event="event", policy=policy, batch=rng.choice([7, 50, 1000]))
+        got = zip(*(found[name].to_pylist() for name in ("start", "end", "K", "C")), strict=True)
+        wanted = [(e.start, e.end, *e.args) for e in program.engine(policy=policy).run(rows)]
+        assert sorted(got) == sorted(wanted), seed
+
+
+def test_what_may_last() -> None:
+    """Events that rules make of single events last no longer than these."""
+    program = etalis.compile("""
+    cool(K) <- t(K, C) where C < 4.
+    cold(K) <- cool(K) or frost(K).
+    pair(K) <- (cold(K) seq cold(K)) within 9.
+    twice(K) <- pair(K).
+    cool(K) <- ice(K).
+    """)
+    heads = plan_rules(program.compiled.rules, program.compiled.settings)
+    assert find_lasting(heads) == {("pair", 1), ("twice", 1)}

@@ -35,6 +35,16 @@ def test_plain_texts_are_a_column(rows: np.ndarray | None, is_coded: bool) -> No
     assert (keys[0] == keys[1]).all()
 
 
+def test_texts_that_are_compared_often_are_coded() -> None:
+    column = PlainTexts.of(TEXTS)
+    some = column.take(np.array([0, 3, 4]))
+    for n in range(30):
+        assert not column.equals(f"text {n}").any()
+        assert some.equals("b").tolist() == [True, False, False]
+        assert column.equals("null").tolist() == [False, False, True, True, False, False]
+    assert column.plain is None
+
+
 def test_texts_that_are_passed_on_are_not_coded(monkeypatch: pytest.MonkeyPatch) -> None:
     program = etalis.compile(
         ":- event(pay(who: string, note: string, n: int)). limit(ann, 5). limit(bob, 7).\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -190,3 +191,15 @@ def test_results_can_be_fed_in_again(carry: Any, tmp_path: Path) -> None:
     names = ["N", "F", "S", "B", "T", "L", "M"]
     assert again.select(names).to_pylist() == found.select(names).to_pylist()
     assert [str(again.schema.field(n).type) for n in names[:5]] == [str(found.schema.field(n).type) for n in names[:5]]
+
+
+@pytest.mark.parametrize("digits", [2, 12, 15, 16, 17, 18, 30])
+@pytest.mark.parametrize("scale", [0, 3, 11, -2])
+def test_decimals_declared_float_are_the_nearest_floats(digits: int, scale: int) -> None:
+    rng = random.Random(digits * 100 + scale)
+    whole = [None, 0, *(rng.randrange(-(10**digits), 10**digits) for _ in range(300)), -(10 ** (digits - 1))]
+    cells = [None if number is None else Decimal(number).scaleb(-scale) for number in whole]
+    for kind in (pa.decimal128(38, scale), pa.decimal256(60, scale)):
+        table = pa.table({"at": range(len(cells)), "x": pa.array(cells, kind)})
+        found = etalis.compile(":- event(a(x: float)). d(X) <- a(X).").detect(table, time="at", event="a", batch=70)
+        assert found["X"].to_pylist() == [None if cell is None else float(cell) for cell in cells]

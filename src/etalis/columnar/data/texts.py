@@ -16,6 +16,7 @@ from etalis.columnar.data.columns import Column, Flags, Integers, at, from_arrow
 from etalis.columnar.kernels import texts as t
 
 _SMALL = 256  # places of a table at least
+_FEW_TEXTS = 8  # that texts are compared with as they are; with more, coded ones are faster, their coding counted
 
 
 class TextIndex:
@@ -44,6 +45,7 @@ class _Source:
 
     def __init__(self, texts: pa.Array) -> None:
         self.texts = texts
+        self.compared = 0  # how many times as they are
 
     @cached_property
     def coded(self) -> Column:
@@ -106,9 +108,10 @@ class PlainTexts(Column):
 
     def equals(self, text: str) -> Flags:
         """Tell where a text stands."""
-        plain = self.plain
+        plain = self.plain if self.source.compared < _FEW_TEXTS else None
         if plain is None:
             return super().equals(text)
+        self.source.compared += 1
         return pc.equal(plain, text).fill_null(text == "null").to_numpy(zero_copy_only=False)
 
     def shrunk(self) -> Column:

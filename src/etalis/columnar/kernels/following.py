@@ -186,10 +186,12 @@ def follow(
                 good = a2 < b1 if relation == BEFORE else allows(relation, start0[x], a2, b1, end1[j])
                 if window != NO_WINDOW:
                     good = good and length(occurs_on, start0[x], a2, b1, end1[j]) <= window
-                if limited:
-                    good = good and b1 <= limit[x]
                 a = lists[WIDTH * y + AFTER]
                 b = lists[WIDTH * y + AHEAD]
+                if limited and b1 > limit[x]:
+                    good = False
+                    if ebbs:  # what comes later starts no earlier
+                        remove(lists, own, y, a, b)
                 if good:
                     if found == len(found_left):
                         break

@@ -22,7 +22,7 @@ from etalis.language.check.wording import kind, listing, rule_name, source_text
 from etalis.language.flags import Settings, rule_settings
 from etalis.language.lint.blocking import core_of
 from etalis.language.reactive.constraints import tells_violation
-from etalis.language.traversal import children, names, pattern_variables, postorder, rule_variables, variables
+from etalis.language.traversal import Walk, children, names, pattern_variables, postorder, rule_variables, variables
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 from etalis.temporal.relation import RELATIONS, Relation
@@ -56,7 +56,7 @@ def check_bounds(outline: Outline) -> Iterator[Problem]:
     yield from _endless_history(outline)
     yield from _endless_explanations(outline)
     for rule in outline.rules:
-        found = _check_rule(rule, *outline.rule_settings(rule), outline.settings, outline.bound)
+        found = _check_rule(rule, outline.walk(rule), *outline.rule_settings(rule), outline.settings, outline.bound)
         if found is not None:
             yield found
 
@@ -64,14 +64,20 @@ def check_bounds(outline: Outline) -> Iterator[Problem]:
 def check_rule(rule: s.Rule, default: Settings) -> Problem | None:
     """Return the warning that the state of one rule, with all its properties, has no bound."""
     policy, window = rule_settings(default, rule)
-    return _check_rule(rule, POLICIES[policy], window, default, bindings(rule.pattern))
+    return _check_rule(rule, Walk(rule.pattern), POLICIES[policy], window, default, bindings(rule.pattern))
 
 
 def _check_rule(
-    rule: s.Rule, policy: Policy, window: int | None, default: Settings, bound: Mapping[int, BoundVariables]
+    rule: s.Rule,
+    walk: Walk,
+    policy: Policy,
+    window: int | None,
+    default: Settings,
+    bound: Mapping[int, BoundVariables],
 ) -> Problem | None:
     bounded = window is not None or default.garbage_window is not None
-    keepers = list(dict.fromkeys(_keepers(rule, policy, bound, bounded=bounded)))
+    absences = walk.has(s.Negation, s.NotWithin)
+    keepers = list(dict.fromkeys(_keepers(rule, policy, bound, bounded=bounded, absences=absences)))
     return _unbounded(rule, keepers) if keepers else None
 
 
@@ -155,12 +161,16 @@ def _as_constraint(rule: s.Rule, keepers: list[Keeper]) -> tuple[Mapping[str, st
             return {}, WITHIN
 
 
-def _keepers(rule: s.Rule, policy: Policy, bound: Mapping[int, BoundVariables], *, bounded: bool) -> Iterator[Keeper]:
+def _keepers(
+    rule: s.Rule, policy: Policy, bound: Mapping[int, BoundVariables], *, bounded: bool, absences: bool
+) -> Iterator[Keeper]:
     anchored: set[int] = set()
     waiting: list[tuple[s.Pattern, Policy, bool, bool]] = [(rule.pattern, policy, bounded, False)]
     while waiting:
         node, policy, bounded, negated = waiting.pop()
         bounded = bounded or isinstance(node, s.Within)
+        if bounded and not absences:
+            continue  # so is all below
         if isinstance(node, s.Binary) and RELATIONS[node.operator].sequential:
             anchored.add(id(node.right))
         if isinstance(node, s.Last):

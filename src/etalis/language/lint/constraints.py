@@ -120,11 +120,15 @@ def _merge(parts: tuple[State, ...]) -> State:
     known: State = {}
     for part in parts:
         for name, new in part.items():
-            old = known.get(name, _UNKNOWN)
-            known[name] = replace(
-                new.above(old.low, is_open=old.low_open).below(old.high, is_open=old.high_open),
-                type=old.type or new.type,
-                value=old.value or new.value,
+            old = known.get(name)
+            known[name] = (
+                new
+                if old is None
+                else replace(
+                    new.above(old.low, is_open=old.low_open).below(old.high, is_open=old.high_open),
+                    type=old.type or new.type,
+                    value=old.value or new.value,
+                )
             )
     return known
 

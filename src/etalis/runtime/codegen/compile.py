@@ -15,6 +15,7 @@ from etalis.data.values import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.absences import Absences
+from etalis.runtime.codegen.branches.asked_values import asked_values
 from etalis.runtime.codegen.branches.branch_writer import BranchWriter, unpack_event
 from etalis.runtime.codegen.branches.constant_index import ConstantIndex
 from etalis.runtime.codegen.branches.reader_groups import ReaderGroups
@@ -38,7 +39,8 @@ from etalis.runtime.state import HeadKind, Raw
 _NO_EVENT: frozenset[int] = frozenset()
 Text = tuple[str, str, list[Any]]  # of a function: what it does, its source, its constants
 
-MOST_TOGETHER = 4  # leaves that one function offers an event to
+MOST_TOGETHER = 4  # leaves that one function offers an event to, where they ask for something by which they are found
+MOST_OPEN = 16  # leaves that one function offers an event to, where fewer than those ask
 
 
 class Compiler:
@@ -132,14 +134,14 @@ class Compiler:
 
     def processor(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
         """Return the function that offers one event to its leaves, left to right; of many, to those that may match."""
-        if len(leaves) <= MOST_TOGETHER:
+        if not _are_indexed(leaves):
             return self._offer_all(kind, leaves)
         index = self.indexes[kind] = self._index(kind, leaves)
         return index.offer
 
     def apart(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
         """Return a function that offers one event to some leaves of its kind alone; nothing else knows of it."""
-        return self._offer_all(kind, leaves) if len(leaves) <= MOST_TOGETHER else self._index(kind, leaves).offer
+        return self._index(kind, leaves).offer if _are_indexed(leaves) else self._offer_all(kind, leaves)
 
     def _index(self, kind: tuple[str, int], leaves: list[Wired]) -> ConstantIndex:
         branches = [self.branches.write(kind, leaf)[0] for leaf in leaves]
@@ -302,6 +304,13 @@ class Compiler:
         key = f"({values}{t1}, {t2})"  # an alternative may also hold pairs that end with the event
         with code.block(f"if {code.constant(seen)}.new({code.constant(self.base.state)}.current, {key}):"):
             self.deliver(code, entry, full, t1, t2)
+
+
+def _are_indexed(leaves: Sequence[Wired]) -> bool:
+    """Tell whether an index finds which of some leaves an event comes to, or else it is offered to one by one."""
+    if len(leaves) <= MOST_TOGETHER or len(leaves) > MOST_OPEN:
+        return len(leaves) > MOST_TOGETHER
+    return sum(asked_values(leaf).is_any for leaf in leaves) > MOST_TOGETHER
 
 
 def _renamed(names: Names, reader: WiredReader) -> Names:

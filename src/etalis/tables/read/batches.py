@@ -31,6 +31,8 @@ from etalis.temporal.json_values import from_plain
 
 _FLAT = frozenset({"int", "float", "string", "bool"})
 _NEGATIVE_ZERO = np.iinfo(np.int64).min  # as an integer of as many bits
+_DIGITS = 18  # of a decimal, at most, that 64 bits hold
+_EXACT = 1 << 53  # floats hold every integer up to here, and every power of ten of so many digits
 _TRUTH = pa.array(["true", "false", "null"], pa.string())
 
 
@@ -86,13 +88,30 @@ def _integers(array: Any, kind: str, tag: str) -> Column:
 
 def _floats(array: Any, kind: str, tag: str) -> Column:
     if pa.types.is_decimal(array.type):  # Arrow may miss the nearest double by one
-        return _converted(array, kind, tag)
+        nearest = _nearest(array)
+        return _converted(array, kind, tag) if nearest is None else from_arrow(nearest, kind)
     found = from_arrow(array.cast(pa.float64(), safe=False), kind)
     if np.isnan(found.data).any():
         raise pa.ArrowInvalid("NaN is not a value")
     if (found.data.view(np.int64) == _NEGATIVE_ZERO).any():  # there is one zero
         return Column(kind, found.data + 0.0, None, found.absent)
     return found
+
+
+def _nearest(array: Any) -> Any:
+    """Return decimals as floats, if a float holds each without its point: division then gives the nearest."""
+    scale = array.type.scale
+    if scale < 0:
+        return None
+    try:
+        short = array.cast(pa.decimal128(_DIGITS, scale))
+    except pa.ArrowInvalid:
+        return None
+    words = np.frombuffer(short.buffers()[1], np.int64)[2 * short.offset :: 2][: len(short)]  # the lower half of each
+    absent = np.asarray(short.is_null())
+    if len(words) and np.abs(np.where(absent, 0, words)).max() > _EXACT:
+        return None
+    return pa.array(words / 10.0**scale, mask=absent)
 
 
 def _converted(array: Any, kind: str, tag: str) -> Column:

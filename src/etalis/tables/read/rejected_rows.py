@@ -215,7 +215,8 @@ def is_clean(array: Any, kind: str) -> bool:
         case "int":
             return _is_whole(array)
         case "float":
-            return pa.types.is_integer(held) or (pa.types.is_floating(held) and not _has_nan(array))
+            is_number = pa.types.is_integer(held) or pa.types.is_decimal(held)
+            return is_number or (pa.types.is_floating(held) and not _has_nan(array))
         case "string":
             return is_text(held) or _is_coded_text(held)
         case "bool":

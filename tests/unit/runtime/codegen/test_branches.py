@@ -345,3 +345,33 @@ def test_an_event_is_made_once_whatever_comes_at_its_stamp(seed: int) -> None:
                 came = True
                 found = list(engine.run(rows)) if seed % 2 else [m for r in rows for m in engine.push(*r[:3], at=r[3])]
                 assert [(int(m.name[1:]), m.start, m.end, m.args[0]) for m in found if m.name != "tick"] == wanted
+
+
+def test_leaves_that_ask_for_nothing_are_offered_events_one_by_one() -> None:
+    """An index would find them all each time; where many rules come and ask for something, there is one."""
+    engine = engine_of(
+        "fall(S, A, B) <- (tick(S, A) seq tick(S, B)) cnot tick(S, _) within 90 where B < A",
+        "rise(S, A, B) <- (tick(S, A) seq tick(S, B)) cnot tick(S, _) within 90 where B > A",
+    )
+    compiler = engine.core.rules.compiler
+    assert len(compiler.leaves["tick", 2]) == 6
+    assert ("tick", 2) not in compiler.indexes
+    random = Random(5)
+    rows = [("tick", random.choice("xy"), random.randrange(9), at) for at in range(200)]
+    found = shown(engine.run(rows[:100]))
+    for n in range(5):
+        assert ("tick", 2) not in compiler.indexes
+        engine.insert_rule(f"level(S, {n}) <- tick(S, {n}).")
+    assert ("tick", 2) in compiler.indexes
+    found += shown(engine.run(rows[100:]))
+    last: dict[str, tuple[int, int]] = {}
+    wanted = []
+    for _, series, value, at in rows:
+        if series in last and last[series][0] != value:
+            before, start = last[series]
+            name = "rise" if value > before else "fall"
+            wanted.append(f"{name}({series}, {before}, {value}) [{start}, {at}]")
+        last[series] = value, at
+        if at >= 100 and value < 5:
+            wanted.append(f"level({series}, {value}) [{at}, {at}]")
+    assert sorted(found) == sorted(wanted)

@@ -58,6 +58,11 @@ class AskedValues:
         return bool(self.equal or self.above or self.below)
 
     @property
+    def is_any(self) -> bool:
+        """Whether anything is asked, by which an index finds the leaf."""
+        return bool(self.pattern) or self.is_conditional
+
+    @property
     def bounded(self) -> Collection[int]:
         """The places that have a bound."""
         return self.above.keys() | self.below.keys()
