@@ -155,3 +155,10 @@ def test_intervals_without_a_partner_are_due_in_time_after_a_restart() -> None:
     engine = program.restore(engine.snapshot())
     assert shown(engine.push("z", at=4)) == ["r(1) [0, 3]"]
     assert shown(engine.push("z", at=6)) == ["r(2) [2, 5]", "r(3) [2, 5]"]
+
+
+def test_a_deleted_rule_of_a_body_makes_no_rows_without_a_partner() -> None:
+    text = "first: r(X) <- (p(X) seq? q(X)) within 1. second: s(X) <- (p(X) seq? q(X)) within 1."
+    engine = etalis.compile(text).engine(policy="recent")
+    engine.delete_rule("first")
+    assert shown([*engine.push("p", 1, at=2), *engine.close()]) == ["s(1) [2, 3]"]
