@@ -209,3 +209,16 @@ def test_a_key_stands_in_the_queue_of_blockers_once_however_often_someone_looks(
         engine.waiting()
     (blockers,) = (part for part in engine.core.rules.memory.values() if isinstance(part, LatestBlockers))
     assert len(blockers.fifo) <= 2
+
+
+@pytest.mark.parametrize("follows", ["", "s(X) <- r(X). t(X) <- s(X)."])
+def test_what_falls_due_after_a_limit_comes_at_its_own_time(follows: str) -> None:
+    program = etalis.compile(f"r(X) <- a(X) seq (not b(X) within 2). {follows}", max_derivations=1)
+    engine = program.engine(policy="unrestricted")
+    for value, at in ((1, 1), (2, 1), (3, 2.5)):
+        engine.push("a", value, at=at)
+    with pytest.raises(LimitError):
+        engine.push("a", 4, at=4)
+    assert not engine.advance(to=4)
+    engine.push("b", 3, at=4.25)
+    assert not engine.close()

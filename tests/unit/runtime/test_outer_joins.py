@@ -121,3 +121,44 @@ def test_what_has_shown_all_it_can_waits_no_longer() -> None:
     assert not [*engine.run([("a", 1, 1), *(("b", t, t) for t in range(2, 50))])]
     assert engine.waiting() == 1  # the first pair
     assert shown(engine.push("c", 1, at=50)) == ["r(1) [1, 50]"]
+
+
+BOTH = """
+    r(Y) <- ((p(X, Y) seq? q(X, _)) within 3) and a(_).
+    other: s(Y) <- (p(X, Y) seq? q(Y, _)) within 3.
+"""
+FREE = [("a", 2, 4), ("a", 0, 5)]
+
+
+@pytest.mark.parametrize("begins_anew", [False, True])
+def test_rows_without_a_partner_come_in_order_where_the_first_waited_before_a_change(begins_anew: bool) -> None:
+    """What waits for a partner by one rule alone has a lane of its own, once it is the only one, or after a restart."""
+    program = etalis.compile(BOTH)
+    engine = program.engine(policy="recent")
+    if begins_anew:
+        engine.delete_rule("other")
+    assert not [*engine.run(FREE), *engine.push("p", 2, 0, at=6)]
+    if begins_anew:
+        engine = program.restore(engine.snapshot())
+    else:
+        engine.delete_rule("other")
+    engine.push("p", 1, 1, at=6)
+    assert shown(engine.advance(to=10)) == ["r(1) [4, 9]", "r(0) [5, 9]"]
+
+
+def test_intervals_without_a_partner_are_due_in_time_after_a_restart() -> None:
+    program = etalis.compile("r(X) <- (p(X) seq? q(X)) within 3.")
+    engine = program.engine(policy="recent")
+    assert not [*engine.push("p", 1, at=(0, 1)), *engine.push("p", 2, at=2)]
+    engine = program.restore(engine.snapshot())
+    engine.push("p", 3, at=2)
+    engine = program.restore(engine.snapshot())
+    assert shown(engine.push("z", at=4)) == ["r(1) [0, 3]"]
+    assert shown(engine.push("z", at=6)) == ["r(2) [2, 5]", "r(3) [2, 5]"]
+
+
+def test_a_deleted_rule_of_a_body_makes_no_rows_without_a_partner() -> None:
+    text = "first: r(X) <- (p(X) seq? q(X)) within 1. second: s(X) <- (p(X) seq? q(X)) within 1."
+    engine = etalis.compile(text).engine(policy="recent")
+    engine.delete_rule("first")
+    assert shown([*engine.push("p", 1, at=2), *engine.close()]) == ["s(1) [2, 3]"]

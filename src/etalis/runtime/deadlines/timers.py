@@ -159,6 +159,8 @@ class Timers:
         if found is None and len(self.own) < MOST_LANES:
             found = OwnLane(owner)
             self.own.append(found)
+            if any(timer[3] is owner for timer in self):  # set before, as after a restart
+                self.replace(list(self))
         return found
 
     def add(self, timer: Timer) -> None:
@@ -192,7 +194,7 @@ class Timers:
     def pop(self) -> Timer:
         """Take out what falls due first."""
         found = self._pop()
-        self._look()
+        self.find_due()
         return found
 
     def _pop(self) -> Timer:
@@ -252,7 +254,7 @@ class Timers:
             due, back, sequence, *_ = timer
             stage, after = divmod(due + back, STAGE)
             self._known.get((after, sequence >> LEVELS, stage), self.heap).append(timer)
-        self._look()
+        self.find_due()
 
     def _put_alone(self, timer: Timer) -> bool:
         """Put a timer, of others that come in order, into the lane of its owner, if there is one; tell whether so."""
@@ -268,7 +270,8 @@ class Timers:
         due, back, sequence, owner, payload, tag = timer
         return timer if sequence % (1 << LEVELS) else (due, back, sequence + self._number(), owner, payload, tag)
 
-    def _look(self) -> None:
+    def find_due(self) -> None:
+        """Find anew when the first falls due."""
         first = self.first()
         self.due = NEVER if first is None else first[0]
 

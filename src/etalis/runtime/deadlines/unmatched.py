@@ -47,10 +47,9 @@ class Unmatched:
         return moment - self.stage * STAGE
 
     def moments(self, payload: Waiting) -> tuple[int, int]:
-        """Return when an instance matches alone, and since when it waits."""
-        start, end = payload[1][-2:]
-        due = end if self.window is None else start + self.window
-        return due, self.since(start if self.by_start else end)
+        """Return when an instant matches alone, and since when it waits."""
+        moment = payload[1][-1]
+        return moment + (self.window or 0), self.since(moment)
 
     def awaits(self, payload: Waiting) -> bool:
         """Tell whether an instance has no partner so far."""

@@ -137,7 +137,7 @@ def _may_lose_reader(rules: RuleNetwork, entry: Wired) -> bool:
 
     Among several rules that make the same events, the first by the order of rules does.
     """
-    plain = all(isinstance(each.node, _IN_TEXT) for each in (*below(entry), entry))
+    plain = all(isinstance(each.node, _IN_TEXT) and not _has_order(each) for each in (*below(entry), entry))
     return plain and all(rules.heads.is_lone(rule) for rule in heads_after([entry]))
 
 

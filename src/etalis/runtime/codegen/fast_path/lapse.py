@@ -90,8 +90,10 @@ class Lapse:
         code.add(["found = []", "due = None", self.open])
         code("begin = 0" if self.gathers else f"{code.constant(self.run_loop)}.made = 0")
         code.add([f"{code.constant(self.run_loop)}.moment = None"] if self.rules.reacts else [])
-        with code.block("while True:"):
+        with code.block("try:"), code.block("while True:"):
             self._write_loop()
+        with code.block("except BaseException:"):  # too many events: what was due before is gone
+            code.add([f"{code.constant(self.timers.find_due)}()", "raise"])
         code(f"{code.constant(self.timers)}.due = ends")
         with code.block("if not found:"):
             code("return ()")
