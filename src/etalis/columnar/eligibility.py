@@ -74,34 +74,6 @@ def find_components(heads: Sequence[p.Head], types: Typing, is_short: bool, lear
     return [_component(numbers, heads, makers, types, is_short, learning) for numbers in parts.values()]
 
 
-def has_no_duration(node: p.Node, lasting: AbstractSet[Kind]) -> bool:
-    """Tell whether a pattern matches single events with the duration of what comes in, and none that is `lasting`."""
-    return _is_single(node) and lasting.isdisjoint(_kinds(node))
-
-
-def find_lasting(heads: Sequence[p.Head]) -> frozenset[Kind]:
-    """Return the kinds of events that rules may make last longer than what comes in."""
-    lasting = {head.kind for head in heads if head.alarm is not None or not _is_single(head.body)}
-    made_of: dict[Kind, list[Kind]] = {}
-    for head in heads:
-        for kind in _kinds(head.body):
-            made_of.setdefault(kind, []).append(head.kind)
-    waiting = list(lasting)
-    while waiting:
-        more = set(made_of.get(waiting.pop(), ())) - lasting
-        lasting |= more
-        waiting += more
-    return frozenset(lasting)
-
-
-def _is_single(node: p.Node) -> bool:
-    return all(isinstance(part, p.Filter | p.Union | p.Source) for part in p.walk(node))
-
-
-def _kinds(node: p.Node) -> list[Kind]:
-    return [(part.name, len(part.args)) for part in p.walk(node) if isinstance(part, p.Source)]
-
-
 def _component(
     numbers: Sequence[int], heads: Sequence[p.Head], made: AbstractSet[Kind], types: Typing, is_short: bool,
     learning: Learning,

@@ -21,7 +21,8 @@ from etalis.columnar.data.casts import UnfitError
 from etalis.columnar.data.columns import forget_texts
 from etalis.columnar.derivation_limit import Derivations
 from etalis.columnar.derived_events import DerivedEvents, MadeBlock
-from etalis.columnar.eligibility import find_lasting, has_no_duration, in_order
+from etalis.columnar.durations import find_lasting, has_no_duration
+from etalis.columnar.eligibility import in_order
 from etalis.columnar.families.component import FamilyComponent
 from etalis.columnar.kernels.buffers import keep_freed_memory
 from etalis.columnar.learning import UNTAUGHT

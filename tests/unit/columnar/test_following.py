@@ -12,7 +12,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
 
 import etalis  # noqa: E402
-from etalis.columnar.eligibility import find_lasting  # noqa: E402
+from etalis.columnar.durations import find_lasting  # noqa: E402
 from etalis.columnar.kernels import matching as k  # noqa: E402
 from etalis.columnar.kernels.buffers import Buffers  # noqa: E402
 from etalis.columnar.kernels.following import BLOCK  # noqa: E402
