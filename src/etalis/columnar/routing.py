@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from etalis.columnar.clock import MOST_ROUNDS
+from etalis.columnar.durations import find_lasting
 from etalis.columnar.eligibility import RuleGroup, find_components, flat_types, in_order
 from etalis.columnar.families.family import Family, find_families
 from etalis.columnar.learning import UNTAUGHT, Learning, program_obstacles
@@ -32,7 +33,7 @@ class Routing:
     """How a program runs: which rules over columns, which event at a time, and why. `isolating` rules see all.
 
     `families` are those over columns that are alike; `levels` those of outer joins, by the ids of their nodes,
-    `made` the kinds of events that rules make; `learning` tells which facts events change.
+    `lasting` the kinds of events that may last longer than what comes in; `learning` tells which facts events change.
     """
 
     heads: tuple[p.Head, ...]
@@ -43,7 +44,7 @@ class Routing:
     isolating: frozenset[int] = frozenset()
     families: tuple[Family, ...] = ()
     levels: Levels = field(default_factory=dict)
-    made: frozenset[p.Kind] = frozenset()
+    lasting: frozenset[p.Kind] = frozenset()
     learning: Learning = UNTAUGHT
 
     def describe(self) -> str:
@@ -73,8 +74,8 @@ def choose(
 
     def decide() -> Routing:
         found = _decide(program, planned, received, database, contributors=contributors)
-        levels, made = find_levels(found.heads, program.made_levels), frozenset(head.kind for head in found.heads)
-        return replace(found, levels=levels, made=made)
+        levels = find_levels(found.heads, program.made_levels)
+        return replace(found, levels=levels, lasting=find_lasting(found.heads))
 
     return program.decided(("routing", asked), planned, decide)
 

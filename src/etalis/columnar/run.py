@@ -21,7 +21,7 @@ from etalis.columnar.data.casts import UnfitError
 from etalis.columnar.data.columns import forget_texts
 from etalis.columnar.derivation_limit import Derivations
 from etalis.columnar.derived_events import DerivedEvents, MadeBlock
-from etalis.columnar.durations import find_lasting, has_no_duration
+from etalis.columnar.durations import has_no_duration
 from etalis.columnar.eligibility import in_order
 from etalis.columnar.families.component import FamilyComponent
 from etalis.columnar.kernels.buffers import keep_freed_memory
@@ -97,9 +97,8 @@ class ColumnRun:
         several = [self._component([heads[i] for i in part], part, shared) for part in apart]
         self._all: list[Component] = [*several, *(FamilyComponent(f, shared, rules.evidence) for f in families)]
         if only_points and engine is None:
-            lasting = find_lasting(heads)
             for join in self._joins:
-                join.comes_at_once = has_no_duration(join.node.right, lasting)
+                join.comes_at_once = has_no_duration(join.node.right, choice.lasting)
         each_once = [heads[i] for part in (*apart, *(family.numbers[:1] for family in families)) for i in part]
         self.schedule = Schedule(each_once, shared.timers)
         self._shared = [] if engine is None else [_share(component, rules) for component in several]
