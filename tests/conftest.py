@@ -23,7 +23,7 @@ FOLDERS = {
 
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 settings.register_profile("dev", _COMMON, max_examples=200)
-settings.register_profile("test", _COMMON, max_examples=300, derandomize=True, database=None)
+settings.register_profile("test", _COMMON, max_examples=200, derandomize=True, database=None)
 settings.register_profile("nightly", _COMMON, max_examples=50_000)
 settings.load_profile("dev")
 gc.set_threshold(10_000)  # tests make engines by the thousand, and the collector would walk each of them several times
