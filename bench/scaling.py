@@ -24,7 +24,7 @@ import feeding  # noqa: E402 - the package may not be installed
 import pyarrow as pa  # noqa: E402
 from programs import CASES  # noqa: E402
 from programs.case import Match, Row  # noqa: E402
-from programs.contenders import program_of  # noqa: E402
+from programs.contenders import program_of, row_work  # noqa: E402
 from programs.table import ASKED  # noqa: E402
 from programs.trades import TRADE, tick_rows  # noqa: E402
 from side_by_side import Begin, Report, measure, run_report  # noqa: E402
@@ -78,7 +78,10 @@ def show_lengths(report: Report, longest: int) -> None:
         for length in lengths:
             rows = case.rows(length)
             loop: Begin = lambda rows=rows, case=case: lambda: case.loop(rows)  # noqa: E731
-            found = measure({"run": by_run(program, case.policy, rows), "loop": loop}, 3 if length < 1e5 else 1)
+            run: Begin = lambda rows=rows, case=case, program=program: row_work(  # noqa: E731
+                "run", case, program.engine(policy=case.policy), rows
+            )
+            found = measure({"run": run, "loop": loop}, 3 if length < 1e5 else 1)
             shares.append(found["loop"] / found["run"])
             costs.append(found["run"] / length * 1e6)
             cells.append(f"{costs[-1]:.2f} ({shares[-1]:.2f})")
